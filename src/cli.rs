@@ -1,0 +1,327 @@
+//! The command line: types only. Help texts are the doc comments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::render::Language;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  yes, done            4  paused: stagnation        8  cannot judge
+  1  gate closed, go on   5  paused: a limit           9  somebody else holds it
+  2  usage or refused     6  needs a person           10  remote or tracker
+  3  signal too early     7  no loop here             70  internal error
+  128 git error, no repository                       130  interrupted";
+
+/// Let git prove that the agent is done
+///
+/// Hooks derive completion indicators from the object database and keep the loop's state in refs/notes/nav-loop.
+/// The gate opens when enough indicators are met and somebody has said explicitly that the task is finished.
+#[derive(Debug, Parser)]
+#[command(name = "git-nav-loop", bin_name = "git nav-loop", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    /// Language of what is printed
+    #[arg(long, global = true, value_enum, value_name = "LANG")]
+    pub lang: Option<Language>,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a loop on this branch
+    Start(StartArgs),
+    /// Show where the loop stands
+    Status(AnswerArgs),
+    /// Answer by exit code whether the task is done
+    Gate(AnswerArgs),
+    /// Say for each indicator why, with object ids to check by hand
+    Explain(AnswerArgs),
+    /// Run the tests and record for which code they passed
+    Test(TestArgs),
+    /// Give the explicit word that the task is finished, or cannot be
+    Signal(SignalArgs),
+    /// Record an indicator that git cannot show by itself
+    Record(RecordArgs),
+    /// Write a completion marker and record it
+    Mark(MarkArgs),
+    /// Complete the loop, when the gate is open
+    Complete(AnswerArgs),
+    /// Decide how a paused loop goes on
+    Resume(ResumeArgs),
+    /// End the loop without completing it
+    Abort(AbortArgs),
+    /// List the loops of this repository
+    List(AnswerArgs),
+    /// Show the net change since the loop started
+    Diff(DiffArgs),
+    /// Put the hooks into this repository
+    Install(InstallArgs),
+    /// Take the hooks out of this repository
+    Uninstall(UninstallArgs),
+    /// Check hooks, journal and settings
+    Doctor(AnswerArgs),
+    /// Evaluate the gate from arguments alone
+    ExitGate(ExitGateArgs),
+    /// What the hook programs hand their work to
+    #[command(hide = true)]
+    Hook(HookArgs),
+}
+
+/// Arguments of commands that answer a question.
+#[derive(Debug, Args)]
+pub struct AnswerArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `start`.
+#[derive(Debug, Args)]
+pub struct StartArgs {
+    /// The task, in words
+    #[arg(value_name = "TASK", required_unless_present = "task_file")]
+    pub task: Vec<String>,
+    /// Take the task from this file; the text is frozen
+    #[arg(long, value_name = "FILE", conflicts_with = "task")]
+    pub task_file: Option<PathBuf>,
+    /// Iterations before the loop pauses (1-20)
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<u64>,
+    /// Equal states before the loop pauses (2-5)
+    #[arg(long, value_name = "N")]
+    pub stagnation_threshold: Option<u64>,
+    /// Indicators that must be met (1-6)
+    #[arg(long, value_name = "N")]
+    pub min_indicators: Option<u64>,
+    /// The test command, one line for the shell
+    #[arg(long, value_name = "CMD")]
+    pub test: Option<String>,
+    /// The branch that the work will be merged into
+    #[arg(long, value_name = "REF")]
+    pub target: Option<String>,
+    /// Look at code below this path only
+    #[arg(long, value_name = "PATH")]
+    pub scope: Option<String>,
+    /// The ticket, e.g. 12, owner/repo#12, KEY-12
+    #[arg(long, value_name = "TICKET")]
+    pub ticket: Option<String>,
+    /// The task is about documentation: it stands for code
+    #[arg(long)]
+    pub docs_only: bool,
+    /// Accept <promise>TEXT</promise> as the exit signal
+    #[arg(long, value_name = "TEXT")]
+    pub promise: Option<String>,
+    /// Draw a secret word that every signal must carry
+    #[arg(long)]
+    pub nonce: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Kill the run after this time (90, 90s, 15m, 2h)
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
+    /// Run in a clean temporary work tree of HEAD
+    #[arg(long)]
+    pub clean: bool,
+    /// Wait for a run that is under way instead of giving up
+    #[arg(long)]
+    pub wait: bool,
+    /// The command; without it, the loop's test command
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<String>,
+}
+
+/// Arguments of `signal`.
+#[derive(Debug, Args)]
+pub struct SignalArgs {
+    /// What to say
+    #[command(subcommand)]
+    pub word: SignalWord,
+}
+
+/// What a signal says.
+#[derive(Debug, Subcommand)]
+pub enum SignalWord {
+    /// The task is finished
+    Exit {
+        /// Why
+        #[arg(long, default_value = "")]
+        reason: String,
+        /// The loop's secret word
+        #[arg(long, value_name = "WORD")]
+        nonce: Option<String>,
+    },
+    /// The task is not finished: a veto
+    False {
+        /// Why
+        #[arg(long, default_value = "")]
+        reason: String,
+        /// The loop's secret word
+        #[arg(long, value_name = "WORD")]
+        nonce: Option<String>,
+    },
+    /// The task cannot be finished: the loop pauses
+    Fail {
+        /// Why
+        #[arg(long)]
+        reason: String,
+        /// The loop's secret word
+        #[arg(long, value_name = "WORD")]
+        nonce: Option<String>,
+    },
+}
+
+/// Arguments of `record`.
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// The indicator: code_simplified
+    pub indicator: String,
+}
+
+/// Arguments of `mark`.
+#[derive(Debug, Args)]
+pub struct MarkArgs {
+    /// A name for the file; the ticket or the task by default
+    pub name: Option<String>,
+}
+
+/// Arguments of `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// How to go on
+    #[command(subcommand)]
+    pub choice: Choice,
+}
+
+/// How a paused loop goes on.
+#[derive(Debug, Subcommand)]
+pub enum Choice {
+    /// Try one more iteration
+    Continue,
+    /// Explain what blocks; the text goes into the next prompt
+    Clarify {
+        /// The explanation
+        text: String,
+    },
+    /// Allow more iterations
+    Extend {
+        /// How many
+        #[arg(default_value_t = 3)]
+        n: u32,
+    },
+    /// Accept the current state as done
+    Complete,
+    /// Take the present configuration over
+    Reconfigure,
+}
+
+/// Arguments of `abort`.
+#[derive(Debug, Args)]
+pub struct AbortArgs {
+    /// Why
+    #[arg(long, default_value = "")]
+    pub reason: String,
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Show the changes themselves, not the paths
+    #[arg(short, long)]
+    pub patch: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "patch")]
+    pub json: bool,
+}
+
+/// Arguments of `install`.
+#[derive(Debug, Args)]
+pub struct InstallArgs {
+    /// Keep a hook that is there and run it first
+    #[arg(long)]
+    pub chain: bool,
+    /// Install even where core.hooksPath leads outside this repository
+    #[arg(long)]
+    pub into_global: bool,
+    /// Copy the programs instead of linking to them
+    #[arg(long)]
+    pub copy: bool,
+    /// Use hook.nav-loop-* settings (git 2.54 and newer)
+    #[arg(long, conflicts_with_all = ["chain", "copy", "into_global"])]
+    pub config_hooks: bool,
+}
+
+/// Arguments of `uninstall`.
+#[derive(Debug, Args)]
+pub struct UninstallArgs {
+    /// Delete the journal and everything recorded, too
+    #[arg(long)]
+    pub purge: bool,
+}
+
+/// Arguments of `exit-gate`; those of the Python function it replaces.
+#[derive(Debug, Args)]
+pub struct ExitGateArgs {
+    /// Indicators as a JSON object of name to true or false
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub indicators: String,
+    /// Whether the exit signal was given
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    pub exit_signal: String,
+    /// Whether it is needed
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value = "true", value_name = "BOOL")]
+    pub require_explicit: String,
+    /// It is not needed
+    #[arg(long)]
+    pub no_require_explicit: bool,
+    /// Indicators that must be met
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub min_heuristics: u32,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = OutputForm::Json)]
+    pub output: OutputForm,
+}
+
+/// How a plumbing function prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OutputForm {
+    /// One JSON object.
+    Json,
+    /// Lines.
+    Text,
+}
+
+/// Arguments of the hidden `hook`.
+#[derive(Debug, Args)]
+pub struct HookArgs {
+    /// The hook's name
+    pub name: String,
+    /// What git handed it
+    pub args: Vec<String>,
+}
+
+impl Command {
+    /// Whether JSON was asked for; decides how an error is printed.
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Self::Status(a)
+            | Self::Gate(a)
+            | Self::Explain(a)
+            | Self::Complete(a)
+            | Self::List(a)
+            | Self::Doctor(a) => a.json,
+            Self::Start(a) => a.json,
+            Self::Diff(a) => a.json,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! One file for each subcommand: arguments → turn → render. Commands do not call one another.
+
+mod abort;
+mod complete;
+mod diff;
+mod doctor;
+mod exit_gate;
+mod explain;
+mod gate;
+mod hook;
+mod install;
+mod list;
+mod mark;
+mod record;
+mod resume;
+mod signal;
+mod start;
+mod status;
+mod test;
+mod uninstall;
+
+mod recording;
+
+use clap::Parser;
+
+use crate::{
+    cli::{Cli, Command},
+    context::Context,
+    error::Error,
+    exit_code::ExitCode,
+    render::{json, visible::visible},
+};
+
+/// Runs the program: parse, dispatch, print the error if there is one.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            drop(e.print());
+            return if e.use_stderr() { ExitCode::Usage } else { ExitCode::Done };
+        }
+    };
+    let context = Context::new(cli.lang, cli.command.wants_json());
+    dispatch(cli.command, &context).unwrap_or_else(|e| report(&context, &e))
+}
+
+fn dispatch(command: Command, context: &Context) -> Result<ExitCode, Error> {
+    match command {
+        Command::Start(args) => start::run(context, args),
+        Command::Status(_) => status::run(context),
+        Command::Gate(_) => gate::run(context),
+        Command::Explain(_) => explain::run(context),
+        Command::Test(args) => test::run(context, args),
+        Command::Signal(args) => signal::run(context, args),
+        Command::Record(args) => record::run(context, &args),
+        Command::Mark(args) => mark::run(context, args),
+        Command::Complete(_) => complete::run(context),
+        Command::Resume(args) => resume::run(context, args),
+        Command::Abort(args) => abort::run(context, args),
+        Command::List(_) => list::run(context),
+        Command::Diff(args) => diff::run(context, &args),
+        Command::Install(args) => install::run(context, &args),
+        Command::Uninstall(args) => uninstall::run(context, &args),
+        Command::Doctor(_) => doctor::run(context),
+        Command::ExitGate(args) => exit_gate::run(context, &args),
+        Command::Hook(args) => Ok(hook::run(&args)),
+    }
+}
+
+fn report(context: &Context, error: &Error) -> ExitCode {
+    if context.json {
+        context.say(&json::error(error).to_string());
+    } else {
+        context.warn(&visible(&error.message));
+        if !error.hint.is_empty() {
+            context.warn(&visible(&error.hint));
+        }
+    }
+    error.kind.exit_code()
+}

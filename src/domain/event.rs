@@ -1,0 +1,408 @@
+//! The journal's events: facts that happened, one line of compact JSON each (spec 3.1).
+//!
+//! In: a line of a note, or an event to write. Out: a record, or the line. A reader keeps what it does not know and
+//! skips it; order in the file means nothing.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{gate::Verdict, oid::Oid, phase::Phase, settings::CommandSpec, settings::Settings};
+
+/// The longest line that is written, in bytes.
+pub const LINE_LIMIT: usize = 4096;
+
+/// One event with its envelope.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Format version, 1.
+    pub v: u32,
+    /// Unique; derived from the content where one fact could be written twice.
+    pub id: String,
+    /// The annotated object. A record that stands elsewhere was copied and is no fact there.
+    pub on: Oid,
+    /// The loop.
+    #[serde(rename = "loop")]
+    pub loop_id: String,
+    /// Place in the loop's order, given under the lock; 0 while the event waits in the spool.
+    pub seq: u64,
+    /// UTC, `2026-11-30T09:00:00.123Z`.
+    pub at: String,
+    /// The commit the event is about, where that is not `on`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub commit: Option<Oid>,
+    /// Which of our programs wrote it.
+    pub by: String,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happened. Past tense; unknown kinds are kept in the note and skipped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are the format of spec 3.1")]
+pub enum Event {
+    LoopStarted(Box<LoopStarted>),
+    ConfigChanged {
+        config: Box<Settings>,
+    },
+    DriverChanged {
+        driver: Driver,
+    },
+    CommitSeen(CommitSeen),
+    BranchEntered {
+        branch: String,
+        head: Oid,
+        met: String,
+        phase: Phase,
+        verdict: Verdict,
+    },
+    FilesReported {
+        read: u32,
+        changed: u32,
+    },
+    TestsRan(Box<TestRun>),
+    SignalGiven(SignalGiven),
+    IndicatorRecorded {
+        name: String,
+        code: String,
+        head: Oid,
+    },
+    MarkerCreated {
+        path: String,
+        blob: Oid,
+        partial: bool,
+    },
+    TicketChecked {
+        ticket: String,
+        state: String,
+        source: String,
+    },
+    IterationEnded(Box<IterationEnded>),
+    EvaluationFailed {
+        what: String,
+    },
+    Diversified {
+        strategy: String,
+    },
+    LoopPaused {
+        reason: PauseReason,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
+    },
+    LoopResumed {
+        choice: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text_blob: Option<Oid>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        n: Option<u32>,
+        who: String,
+    },
+    GateOpened {
+        head: Oid,
+        met: u32,
+        total: u32,
+    },
+    StepDone {
+        step: String,
+        result: String,
+        why: String,
+    },
+    LoopCompleted {
+        basis: String,
+    },
+    LoopAborted {
+        reason: String,
+        who: String,
+    },
+    LockRemoved {
+        path: String,
+    },
+}
+
+/// How a loop began; everything that later commands must not read anew.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the format of spec 3.1")]
+pub struct LoopStarted {
+    pub kind: String,
+    pub task_blob: Oid,
+    pub title: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub task_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub branch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target: Option<String>,
+    pub config: Settings,
+    pub clone: String,
+    pub driver: Driver,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ticket: Option<String>,
+    #[serde(default)]
+    pub docs_only: bool,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub promise_sha: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub nonce_sha: Option<String>,
+}
+
+/// Who ends iterations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Driver {
+    /// Each plain commit.
+    Commit,
+    /// `git nav-loop run`.
+    Run,
+    /// An agent's stop hook.
+    Hook,
+    /// `git nav-loop step`.
+    Step,
+    /// A task set.
+    Task,
+}
+
+/// A commit made in the loop, on the commit's own note: at most 300 bytes in a SHA-1 repository.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommitSeen {
+    /// Where the loop's journal lies.
+    pub anchor: Oid,
+    /// What made the commit.
+    pub op: Operation,
+    /// Met indicators, one letter each in their order, `.` for the others: `CTSDKM`. Absent when no hook fired.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub met: Option<String>,
+    /// The phase found there.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phase: Option<Phase>,
+    /// The verdict found there.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub verdict: Option<Verdict>,
+}
+
+/// What made a commit, as the reflog names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// `git commit`.
+    Commit,
+    /// `git commit --amend`.
+    Amend,
+    /// A merge that was concluded by a commit.
+    Merge,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// `git rebase`.
+    Rebase,
+    /// `git am`.
+    Am,
+    /// No hook fired; found later.
+    Backfill,
+}
+
+impl Operation {
+    /// The operation that a HEAD reflog message tells.
+    pub fn of_reflog(message: &str) -> Self {
+        let action = message.split(':').next().unwrap_or_default();
+        match action {
+            "commit (amend)" => Self::Amend,
+            "commit (merge)" => Self::Merge,
+            "cherry-pick" | "commit (cherry-pick)" => Self::CherryPick,
+            "am" => Self::Am,
+            _ if action.starts_with("rebase") => Self::Rebase,
+            _ if action.starts_with("revert") => Self::Revert,
+            _ if action.starts_with("merge") || action.starts_with("pull") => Self::Merge,
+            _ => Self::Commit,
+        }
+    }
+
+    /// Whether it ends an iteration under the driver `commit` (spec 1.9).
+    pub fn ends_iteration(self) -> bool {
+        matches!(self, Self::Commit | Self::Revert)
+    }
+}
+
+/// One run of a test command (spec 1.4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestRun {
+    /// The command.
+    pub command: CommandSpec,
+    /// Whether it was the loop's test command.
+    pub pinned: bool,
+    /// How it ended.
+    pub verdict: TestVerdict,
+    /// The exit code, when it had one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exit_code: Option<i32>,
+    /// Milliseconds.
+    pub ms: u64,
+    /// HEAD before the run.
+    pub head: Oid,
+    /// HEAD after it.
+    pub head_after: Oid,
+    /// What `code` is a difference to: the anchor.
+    pub base: Oid,
+    /// Digest of the code that was tested.
+    pub code: String,
+    /// Digest of the same code with every untracked file, where that is another: the run holds for a commit that
+    /// takes them all in, also the first file of its kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_all: Option<String>,
+    /// Untracked files that were there, counted or not; at most 20 names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untracked: Vec<String>,
+    /// Whether it ran in a clean temporary work tree of HEAD.
+    pub clean: bool,
+    /// Names of failing tests, sorted, or one digest of the output's tail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<String>,
+    /// Why it is an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl TestRun {
+    /// Whether what was tested is the code with digest `code` against `base`.
+    pub fn holds_for(&self, base: &Oid, code: &str) -> bool {
+        self.base == *base && (self.code == code || self.code_all.as_deref() == Some(code))
+    }
+}
+
+/// How a test run ended. An error is neither pass nor fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TestVerdict {
+    /// Exit code 0.
+    Pass,
+    /// Another exit code.
+    Fail,
+    /// Killed, timed out, could not start, or the code moved meanwhile.
+    Error,
+}
+
+/// Somebody's explicit word (spec 1.5). It may ask for exit; it is never evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SignalGiven {
+    /// What it says.
+    pub kind: SignalKind,
+    /// In which form.
+    pub dialect: String,
+    /// Its words, bounded.
+    pub reason: String,
+    /// The iteration it was given in.
+    pub iteration: u32,
+    /// HEAD then.
+    pub head: Oid,
+    /// The code digest then; a later code change makes it stale.
+    pub code: String,
+}
+
+/// What a signal says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SignalKind {
+    /// The task is finished.
+    Exit,
+    /// It is not: a veto.
+    False,
+    /// It cannot be finished: the loop pauses.
+    Failed,
+}
+
+/// The end of an iteration, with the inputs of its verdict that are no objects.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the format of spec 3.1")]
+pub struct IterationEnded {
+    pub iteration: u32,
+    pub driver: Driver,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub turn: Option<String>,
+    pub head: Oid,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target_oid: Option<Oid>,
+    /// Dirty code paths; `None` = the work tree was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub dirty: Option<u32>,
+    #[serde(default)]
+    pub disk_marker: bool,
+    pub phase: Phase,
+    pub met: Vec<String>,
+    pub skipped: Vec<String>,
+    pub state_hash: String,
+    pub failing: Vec<String>,
+    pub streak: u32,
+    pub verdict: Verdict,
+}
+
+/// Why a loop waits for a person (spec 1.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseReason {
+    /// The same state again and again.
+    Stagnation,
+    /// The iteration limit.
+    MaxIterations,
+    /// Another limit.
+    Limit,
+    /// The agent said it cannot go on.
+    AgentBlocked,
+    /// A person's approval is due.
+    Approval,
+    /// The agent failed three times running.
+    AgentFailed,
+}
+
+impl PauseReason {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stagnation => "stagnation",
+            Self::MaxIterations => "max_iterations",
+            Self::Limit => "limit",
+            Self::AgentBlocked => "agent_blocked",
+            Self::Approval => "approval",
+            Self::AgentFailed => "agent_failed",
+        }
+    }
+}
+
+/// What a line of a note turned out to be.
+#[derive(Debug)]
+pub enum Line {
+    /// An event that this version knows.
+    Known(Box<Record>),
+    /// A well-formed event of a kind it does not know.
+    Unknown,
+    /// Not an event at all.
+    Corrupt,
+}
+
+impl Record {
+    /// Reads one line.
+    pub fn parse(line: &str) -> Line {
+        if line.len() > 16 * LINE_LIMIT {
+            return Line::Corrupt;
+        }
+        if let Ok(record) = serde_json::from_str::<Self>(line) {
+            return if record.v == 1 { Line::Known(Box::new(record)) } else { Line::Unknown };
+        }
+        match serde_json::from_str::<serde_json::Value>(line) {
+            Ok(value) if value.get("type").is_some_and(serde_json::Value::is_string) => Line::Unknown,
+            _ => Line::Corrupt,
+        }
+    }
+
+    /// Writes the line, without its end.
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The id of a fact that two writers may both report: from the line without `id`, `seq` and `at`.
+    pub fn content_id(&self) -> String {
+        let bare = Self { id: String::new(), seq: 0, at: String::new(), by: String::new(), ..self.clone() };
+        let digest = Sha256::digest(bare.to_line().as_bytes());
+        digest.iter().take(6).map(|b| format!("{b:02x}")).collect()
+    }
+}

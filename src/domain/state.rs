@@ -1,0 +1,324 @@
+//! A loop's state: the pure fold over its journal (spec 3.1).
+//!
+//! In: the lines of the note on the anchor, in any order, with repeats. Out: where the loop stands. The same set of
+//! lines gives the same state, whatever their order.
+
+use std::collections::HashSet;
+
+use super::{
+    event::{CommitSeen, Driver, Event, IterationEnded, Line, LoopStarted, PauseReason, Record, SignalGiven, TestRun},
+    gate::Verdict,
+    oid::Oid,
+    settings::{CommandSpec, Settings},
+};
+
+/// Where a loop stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoopStatus {
+    /// Iterations may end.
+    Running,
+    /// A person decides.
+    Paused(PauseReason),
+    /// Ended; the text says on what basis.
+    Completed(String),
+    /// Ended without completion; the text says why.
+    Aborted(String),
+}
+
+impl LoopStatus {
+    /// Its name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused(_) => "paused",
+            Self::Completed(_) => "completed",
+            Self::Aborted(_) => "aborted",
+        }
+    }
+}
+
+/// An event with the envelope fields that rules ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dated<T> {
+    /// UTC, as in the journal.
+    pub at: String,
+    /// Place in the loop's order.
+    pub seq: u64,
+    /// The event.
+    pub what: T,
+}
+
+/// A marker that the journal holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedMarker {
+    /// Where it was written.
+    pub path: String,
+    /// The blob of its text.
+    pub blob: Oid,
+    /// Partial markers never count.
+    pub partial: bool,
+}
+
+/// What the tracker said of a ticket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedTicket {
+    /// The ticket.
+    pub ticket: String,
+    /// `closed` or `open`.
+    pub state: String,
+}
+
+/// A loop, folded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoopState {
+    /// Its id.
+    pub id: String,
+    /// The object that carries its journal.
+    pub anchor: Oid,
+    /// When it was started.
+    pub started_at: String,
+    /// How it was started.
+    pub started: LoopStarted,
+    /// The settings in force.
+    pub settings: Settings,
+    /// The branch it was last seen on.
+    pub branch: Option<String>,
+    /// Who ends iterations.
+    pub driver: Driver,
+    /// The number of the newest iteration; it never goes back.
+    pub iteration: u32,
+    /// Whether that iteration has ended.
+    pub iteration_over: bool,
+    /// Running, paused or ended.
+    pub status: LoopStatus,
+    /// The words that came with a pause.
+    pub pause_why: String,
+    /// Test runs, oldest first.
+    pub runs: Vec<Dated<TestRun>>,
+    /// Signals given by command or block, oldest first.
+    pub signals: Vec<Dated<SignalGiven>>,
+    /// Records of `record code_simplified`: code digest and HEAD then.
+    pub simplified: Vec<Dated<(String, Oid)>>,
+    /// Markers by `mark`.
+    pub markers: Vec<RecordedMarker>,
+    /// What the tracker last said.
+    pub ticket_check: Option<CheckedTicket>,
+    /// Ended iterations, oldest first.
+    pub history: Vec<IterationEnded>,
+    /// Where in `history` the current streak may begin (a person's decision resets it).
+    pub streak_start: usize,
+    /// Whether files were reported read.
+    pub files_read: bool,
+    /// How often it diversified.
+    pub diversified: u32,
+    /// Whether the gate was seen open.
+    pub gate_opened: bool,
+    /// Names of protocol steps that are recorded.
+    pub steps: Vec<(String, String)>,
+    /// When it ended.
+    pub ended_at: Option<String>,
+    /// Highest `seq` seen.
+    pub last_seq: u64,
+}
+
+/// What the lines of one note hold.
+#[derive(Debug, Default)]
+pub struct NoteContent {
+    /// Events about the annotated object.
+    pub records: Vec<Record>,
+    /// Well-formed lines that this version does not know, or that were copied from another object.
+    pub skipped: usize,
+    /// Lines that are no events.
+    pub corrupt: usize,
+}
+
+/// Reads the note on `on`: `text` is its raw content, of any kind.
+pub fn read_note(on: &Oid, text: &[u8]) -> NoteContent {
+    let mut content = NoteContent::default();
+    for line in text.split(|b| *b == b'\n') {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        match std::str::from_utf8(line).map(Record::parse) {
+            Ok(Line::Known(record)) if record.on == *on => content.records.push(*record),
+            Ok(Line::Known(_) | Line::Unknown) => content.skipped += 1,
+            Ok(Line::Corrupt) | Err(_) => content.corrupt += 1,
+        }
+    }
+    content
+}
+
+/// Brings a loop's records into their order: by `seq`, `at`, `id`; of equal ids the first; a `seq` far past the
+/// number of lines is no fact.
+fn in_order(records: &[Record], loop_id: &str) -> Vec<Record> {
+    let mut own: Vec<&Record> = records.iter().filter(|r| r.loop_id == loop_id).collect();
+    let limit = own.len() as u64 + 1_000;
+    own.retain(|r| r.seq <= limit);
+    own.sort_by(|a, b| (a.seq, &a.at, &a.id).cmp(&(b.seq, &b.at, &b.id)));
+    let mut seen = HashSet::new();
+    own.into_iter().filter(|r| seen.insert(r.id.as_str())).cloned().collect()
+}
+
+impl LoopState {
+    /// Folds the records of loop `loop_id`; `None` when there is no start among them.
+    pub fn fold(records: &[Record], loop_id: &str) -> Option<Self> {
+        let ordered = in_order(records, loop_id);
+        let first = ordered.iter().position(|r| matches!(r.event, Event::LoopStarted(_)))?;
+        let mut state = Self::begun(&ordered[first])?;
+        for record in ordered.iter().skip(first + 1) {
+            state.apply(record);
+        }
+        state.last_seq = ordered.last().map_or(0, |r| r.seq);
+        Some(state)
+    }
+
+    fn begun(record: &Record) -> Option<Self> {
+        let Event::LoopStarted(started) = &record.event else {
+            return None;
+        };
+        Some(Self {
+            id: record.loop_id.clone(),
+            anchor: record.on.clone(),
+            started_at: record.at.clone(),
+            settings: started.config.clone(),
+            branch: started.branch.clone(),
+            driver: started.driver,
+            started: (**started).clone(),
+            iteration: 1,
+            iteration_over: false,
+            status: LoopStatus::Running,
+            pause_why: String::new(),
+            runs: Vec::new(),
+            signals: Vec::new(),
+            simplified: Vec::new(),
+            markers: Vec::new(),
+            ticket_check: None,
+            history: Vec::new(),
+            streak_start: 0,
+            files_read: false,
+            diversified: 0,
+            gate_opened: false,
+            steps: Vec::new(),
+            ended_at: None,
+            last_seq: record.seq,
+        })
+    }
+
+    fn apply(&mut self, record: &Record) {
+        if !self.takes(&record.event) {
+            return;
+        }
+        match &record.event {
+            Event::ConfigChanged { config } => self.settings = (**config).clone(),
+            Event::DriverChanged { driver } => self.driver = *driver,
+            Event::BranchEntered { branch, .. } => self.branch = Some(branch.clone()),
+            Event::FilesReported { read, .. } => self.files_read |= *read > 0,
+            Event::TestsRan(run) => self.runs.push(dated(record, (**run).clone())),
+            Event::SignalGiven(signal) => self.signals.push(dated(record, signal.clone())),
+            Event::IndicatorRecorded { name, code, head } if name == "code_simplified" => {
+                self.simplified.push(dated(record, (code.clone(), head.clone())));
+            }
+            Event::MarkerCreated { path, blob, partial } => {
+                let marker = RecordedMarker { path: path.clone(), blob: blob.clone(), partial: *partial };
+                self.markers.push(marker);
+            }
+            Event::TicketChecked { ticket, state, .. } => {
+                self.ticket_check = Some(CheckedTicket { ticket: ticket.clone(), state: state.clone() });
+            }
+            Event::IterationEnded(ended) => self.end_iteration(ended),
+            Event::LoopPaused { reason, why } => {
+                self.status = LoopStatus::Paused(*reason);
+                self.pause_why = why.clone();
+            }
+            Event::LoopResumed { choice, n, .. } => self.resume(choice, *n),
+            Event::Diversified { .. } => self.diversified += 1,
+            Event::GateOpened { .. } => self.gate_opened = true,
+            Event::StepDone { step, result, .. } => self.steps.push((step.clone(), result.clone())),
+            Event::LoopCompleted { basis } => self.end(record, LoopStatus::Completed(basis.clone())),
+            Event::LoopAborted { reason, .. } => self.end(record, LoopStatus::Aborted(reason.clone())),
+            _ => {}
+        }
+    }
+
+    /// An aborted loop takes nothing more; a completed one is judged anew, so it takes evidence and protocol steps.
+    fn takes(&self, event: &Event) -> bool {
+        match self.status {
+            LoopStatus::Running | LoopStatus::Paused(_) => true,
+            LoopStatus::Aborted(_) => false,
+            LoopStatus::Completed(_) => matches!(
+                event,
+                Event::TestsRan(_)
+                    | Event::SignalGiven(_)
+                    | Event::IndicatorRecorded { .. }
+                    | Event::MarkerCreated { .. }
+                    | Event::TicketChecked { .. }
+                    | Event::StepDone { .. }
+            ),
+        }
+    }
+
+    /// Whether it was aborted: nothing can be added.
+    pub fn is_aborted(&self) -> bool {
+        matches!(self.status, LoopStatus::Aborted(_))
+    }
+
+    fn end_iteration(&mut self, ended: &IterationEnded) {
+        self.iteration = self.iteration.max(ended.iteration);
+        self.iteration_over = true;
+        self.history.push(ended.clone());
+    }
+
+    fn resume(&mut self, choice: &str, n: Option<u32>) {
+        self.status = LoopStatus::Running;
+        self.pause_why.clear();
+        self.iteration += 1;
+        self.iteration_over = false;
+        self.streak_start = self.history.len();
+        if choice == "extend" {
+            self.settings.max_iterations = self.settings.max_iterations.saturating_add(n.unwrap_or(3));
+        }
+    }
+
+    fn end(&mut self, record: &Record, status: LoopStatus) {
+        self.iteration = self.shown_iteration();
+        self.iteration_over = false;
+        self.status = status;
+        self.ended_at = Some(record.at.clone());
+    }
+
+    /// Whether it is completed or aborted.
+    pub fn is_ended(&self) -> bool {
+        matches!(self.status, LoopStatus::Completed(_) | LoopStatus::Aborted(_))
+    }
+
+    /// The number to show: the iteration under way, or while paused or ended the one that stood last. A pause
+    /// keeps the number, resuming adds one; so does an iteration that ended with an open gate.
+    pub fn shown_iteration(&self) -> u32 {
+        let opened = self.history.last().is_some_and(|h| h.verdict == Verdict::Exit);
+        let under_way = self.status == LoopStatus::Running && self.iteration_over && !opened;
+        self.iteration + u32::from(under_way)
+    }
+
+    /// The test command: the frozen one, else the first that was run (spec 1.4).
+    pub fn pinned_command(&self) -> Option<&CommandSpec> {
+        self.settings.test_command.as_ref().or_else(|| self.runs.first().map(|r| &r.what.command))
+    }
+
+    /// Hashes of the iterations that count for stagnation, oldest first.
+    pub fn streak_history(&self) -> &[IterationEnded] {
+        &self.history[self.streak_start.min(self.history.len())..]
+    }
+}
+
+fn dated<T>(record: &Record, what: T) -> Dated<T> {
+    Dated { at: record.at.clone(), seq: record.seq, what }
+}
+
+/// The line of loop `loop_id` on a commit's own note, when it was seen being made there.
+pub fn seen_in(content: &NoteContent, loop_id: &str) -> Option<CommitSeen> {
+    content.records.iter().filter(|r| r.loop_id == loop_id).find_map(|r| match &r.event {
+        Event::CommitSeen(seen) => Some(seen.clone()),
+        _ => None,
+    })
+}

@@ -1,0 +1,20 @@
+//! The integration tests: one binary, this file is its index. Each drives the built programs and real git.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    missing_docs,
+    unreachable_pub,
+    clippy::too_many_lines,
+    reason = "tests fail by panicking, start programs and read their environment"
+)]
+
+mod support;
+
+/// What the gate answers, over its whole truth table and in real repositories.
+mod gate;
+
+/// Each indicator with its traps.
+mod indicators;
