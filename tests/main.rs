@@ -18,3 +18,9 @@ mod gate;
 
 /// Each indicator with its traps.
 mod indicators;
+
+/// What the hooks do, and do not do, at every operation of git.
+mod hooks;
+
+/// The journal under concurrency, on every format, beside other writers.
+mod journal;

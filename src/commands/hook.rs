@@ -71,7 +71,7 @@ fn post_commit(repo: &Repo) -> Result<(), Error> {
     if ends {
         drafts.extend(iteration_end(&turn, &status));
     }
-    append(&turn, "post-commit", drafts)
+    append(&turn, "hook", drafts)
 }
 
 fn iteration_end<'t>(turn: &'t Turn<'_>, status: &Status) -> impl Iterator<Item = Draft> + 't {
@@ -81,7 +81,7 @@ fn iteration_end<'t>(turn: &'t Turn<'_>, status: &Status) -> impl Iterator<Item 
 /// What cannot be derived is recorded as such, and the loop goes on.
 fn evaluation_failed(turn: &Turn<'_>, error: &Error) -> Result<(), Error> {
     let what: String = error.message.chars().take(300).collect();
-    append(turn, "post-commit", vec![turn.draft(Event::EvaluationFailed { what })])
+    append(turn, "hook", vec![turn.draft(Event::EvaluationFailed { what })])
 }
 
 fn append(turn: &Turn<'_>, by: &str, drafts: Vec<Draft>) -> Result<(), Error> {
@@ -117,7 +117,7 @@ fn post_checkout(repo: &Repo, args: &[String]) -> Result<(), Error> {
         phase: status.phase,
         verdict: status.gate.verdict,
     }));
-    append(&turn, "post-checkout", drafts)
+    append(&turn, "hook", drafts)
 }
 
 /// `git checkout` without a move: from a branch to itself.

@@ -169,7 +169,7 @@ pub struct CommitSeen {
     pub anchor: Oid,
     /// What made the commit.
     pub op: Operation,
-    /// Met indicators, one letter each in their order, `.` for the others: `CTSDKM`. Absent when no hook fired.
+    /// Met indicators, one letter each out of `CTSDKM`. Absent when no hook fired.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub met: Option<String>,
     /// The phase found there.
@@ -191,7 +191,7 @@ pub enum Operation {
     /// A merge that was concluded by a commit.
     Merge,
     /// `git cherry-pick`.
-    CherryPick,
+    Pick,
     /// `git revert`.
     Revert,
     /// `git rebase`.
@@ -209,7 +209,7 @@ impl Operation {
         match action {
             "commit (amend)" => Self::Amend,
             "commit (merge)" => Self::Merge,
-            "cherry-pick" | "commit (cherry-pick)" => Self::CherryPick,
+            "cherry-pick" | "commit (cherry-pick)" => Self::Pick,
             "am" => Self::Am,
             _ if action.starts_with("rebase") => Self::Rebase,
             _ if action.starts_with("revert") => Self::Revert,
@@ -403,6 +403,6 @@ impl Record {
     pub fn content_id(&self) -> String {
         let bare = Self { id: String::new(), seq: 0, at: String::new(), by: String::new(), ..self.clone() };
         let digest = Sha256::digest(bare.to_line().as_bytes());
-        digest.iter().take(6).map(|b| format!("{b:02x}")).collect()
+        digest.iter().take(4).map(|b| format!("{b:02x}")).collect()
     }
 }

@@ -166,9 +166,9 @@ impl Indicators {
         self.0.iter().filter(move |f| f.state == state).map(|f| f.indicator)
     }
 
-    /// One letter each for a commit's line: `CT.D..`.
+    /// The letters of those that are met, for a commit's line.
     pub fn letters(&self) -> String {
-        self.0.iter().map(|f| if f.state == IndicatorState::Met { f.indicator.letter() } else { '.' }).collect()
+        self.in_state(IndicatorState::Met).map(Indicator::letter).collect()
     }
 }
 

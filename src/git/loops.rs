@@ -48,7 +48,7 @@ pub fn branch_here(repo: &Repo) -> Result<Option<String>, GitError> {
 pub fn here(repo: &Repo) -> Result<Option<LoopPointer>, GitError> {
     let branch = branch_here(repo)?;
     let id = match &branch {
-        Some(branch) => repo.config_string("branch", Some(branch), "navLoop").or_else(|| moved_to_branch(repo)),
+        Some(branch) => repo.config_string("branch", Some(branch), "navLoop").or_else(|| moved_to_branch(repo, branch)),
         None => fs::read_to_string(detached_file(repo)).ok(),
     };
     let Some(id) = id.map(|i| i.trim().to_owned()).filter(|i| is_loop_id(i)) else { return Ok(None) };
@@ -56,12 +56,19 @@ pub fn here(repo: &Repo) -> Result<Option<LoopPointer>, GitError> {
 }
 
 /// A loop begun on a detached HEAD goes with the branch that is made there.
-fn moved_to_branch(repo: &Repo) -> Option<String> {
+fn moved_to_branch(repo: &Repo, branch: &str) -> Option<String> {
     let id = fs::read_to_string(detached_file(repo)).ok()?;
     let message = repo.last_reflog_message()?;
-    message.starts_with("checkout: moving from ").then_some(())?;
     let from = message.strip_prefix("checkout: moving from ")?.split(' ').next()?;
-    Oid::parse(from).map(|_| id)
+    Oid::parse(from).filter(|_| is_created_here(repo, branch)).map(|_| id)
+}
+
+/// Whether `branch` was just made in this clone: one reflog entry, which says so.
+pub fn is_created_here(repo: &Repo, branch: &str) -> bool {
+    match repo.branch_reflog(branch).as_slice() {
+        [only] => only.starts_with("branch: Created from"),
+        _ => false,
+    }
 }
 
 /// Whether the loop's branch is another one that this branch was copied from.
@@ -114,7 +121,8 @@ fn detached_file(repo: &Repo) -> PathBuf {
 
 /// Names the anchor in a ref, before anything else points to it.
 pub fn keep_anchor(repo: &Repo, pointer: &LoopPointer) -> Result<(), GitError> {
-    if pointer.anchor == repo.empty_tree() && !repo.has_object(&pointer.anchor) {
+    if pointer.anchor == repo.empty_tree() {
+        // gix knows the empty tree without having it; a ref must name an object that is there.
         Git::new("hash-object").args(["-t", "tree", "-w", "--stdin"]).output()?;
     }
     repo.refs().swap(&anchor_ref(&pointer.id), &pointer.anchor, None, "nav-loop: start")?;

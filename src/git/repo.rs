@@ -161,6 +161,14 @@ impl Repo {
         Some(name.trim().to_owned()).filter(|n| n.starts_with("refs/heads/"))
     }
 
+    /// The newest messages of a branch's reflog, at most two.
+    pub fn branch_reflog(&self, branch: &str) -> Vec<String> {
+        let name = format!("refs/heads/{branch}");
+        let call = super::program::Git::new("log").args(["-g", "-2", "--format=%gs", "--end-of-options", &name, "--"]);
+        let printed = call.output().unwrap_or_default();
+        String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect()
+    }
+
     /// The newest message of HEAD's reflog.
     pub fn last_reflog_message(&self) -> Option<String> {
         if self.refs.backend() == "git2" {

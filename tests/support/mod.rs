@@ -11,8 +11,6 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub const ZERO: &str = "0000000000000000000000000000000000000000";
-
 /// What a program said and how it ended.
 #[derive(Debug)]
 pub struct Said {
