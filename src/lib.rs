@@ -28,6 +28,8 @@ pub mod config;
 
 pub mod turn;
 
+pub mod begin;
+
 pub mod render;
 
 pub mod cli;

@@ -484,3 +484,61 @@ fn notes_rewrite_ref_of_the_users_in_all_modes_does_not_move_the_answer() {
         answers_as_from_scratch(&repo, mode);
     }
 }
+
+#[test]
+fn a_branch_created_here_starts_a_loop_once_where_the_configuration_says_so() {
+    let repo = TestRepo::new();
+    repo.nav(&["install"]).ok();
+    repo.write(".agent/.nav-config.json", r#"{"loop_mode":{"enabled":true,"max_iterations":7}}"#);
+    repo.write(".agent/tasks/TASK-4-login.md", "# Log in with a key\n");
+    repo.commit("enable");
+    assert_eq!(repo.nav(&["gate"]).code, 7, "never on the default branch");
+    let said = repo.try_git(&["switch", "-q", "-c", "task-4-login"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    let status = repo.status();
+    assert_eq!(
+        (status["loop"]["task"].as_str(), status["max_iterations"].as_u64()),
+        (Some("Log in with a key"), Some(7))
+    );
+    repo.nav(&["abort"]).ok();
+    repo.git(&["switch", "-q", "main"]);
+    repo.git(&["switch", "-q", "task-4-login"]);
+    assert_eq!(repo.nav(&["list"]).ok().lines().count(), 1, "once");
+    repo.git(&["switch", "-q", "-c", "plain-name", "main"]);
+    assert_eq!(repo.status()["loop"]["task"], "plain-name");
+}
+
+#[test]
+fn a_fetched_visited_or_default_branch_and_a_detached_head_never_start_a_loop() {
+    let origin = TestRepo::new();
+    origin.write(".agent/.nav-config.json", r#"{"loop_mode":{"enabled":true}}"#);
+    origin.commit("enable");
+    origin.git(&["branch", "theirs"]);
+    origin.git(&["clone", "-q", ".", "../clone"]);
+    let clone = origin.root.path().canonicalize().unwrap().join("clone");
+    origin.nav_in(&clone, &["install"]).ok();
+    let git = |args: &[&str]| origin.git_in(&clone, args).ok();
+    git(&["switch", "-q", "theirs"]);
+    git(&["switch", "-q", "--detach", "main"]);
+    git(&["worktree", "add", "-q", "../pull-request", "origin/theirs"]);
+    git(&["switch", "-q", "main"]);
+    git(&["-c", "core.hooksPath=/dev/null", "branch", "old", "main"]);
+    git(&["-c", "core.hooksPath=/dev/null", "switch", "-q", "old"]);
+    git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "x"]);
+    git(&["switch", "-q", "main"]);
+    git(&["switch", "-q", "old"]);
+    assert_eq!(origin.nav_in(&clone, &["list"]).ok(), "");
+}
+
+#[test]
+fn front_matter_starts_a_loop_and_a_broken_configuration_is_one_line() {
+    let repo = TestRepo::new();
+    repo.nav(&["install"]).ok();
+    repo.write(".agent/tasks/TASK-5-x.md", "---\nloop_mode: true\n---\n# By front matter\n");
+    repo.commit("task");
+    repo.git(&["switch", "-q", "-c", "task-5-x"]);
+    assert_eq!(repo.status()["loop"]["task"], "By front matter");
+    repo.write(".agent/.nav-config.json", "{broken");
+    let said = repo.try_git(&["switch", "-q", "-c", "other"]);
+    assert_eq!((said.code, said.err.lines().count()), (0, 1), "{said:?}");
+}

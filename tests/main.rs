@@ -24,3 +24,19 @@ mod hooks;
 
 /// The journal under concurrency, on every format, beside other writers.
 mod journal;
+
+/// Install, uninstall, doctor: checklist I1-I15.
+mod install;
+
+/// Broken, hostile and missing input: one clear sentence, the right exit code, nothing lost.
+mod bad_input;
+
+/// A crash at every step of a write; needs `--features failpoints`.
+#[cfg(feature = "failpoints")]
+mod crash;
+
+/// What the tool says of real histories, recomputed with the git program alone.
+mod history;
+
+/// The layers: who may import whom.
+mod layering;

@@ -5,6 +5,7 @@
 use std::panic::catch_unwind;
 
 use crate::{
+    begin,
     cli::HookArgs,
     context::{HOOK_PATIENCE, writer},
     domain::{
@@ -102,7 +103,7 @@ fn post_checkout(repo: &Repo, args: &[String]) -> Result<(), Error> {
         return Ok(());
     }
     let Some(turn) = Turn::here(repo)?.filter(|t| !t.state.is_ended()) else {
-        return super::start::automatically(repo);
+        return begin::automatically(repo, &writer("hook", HOOK_PATIENCE)).map(drop);
     };
     let Some(branch) = turn.pointer.branch.clone() else { return Ok(()) };
     if repo.config_string("branch", Some(&branch), "navLoop").is_none() {

@@ -145,6 +145,9 @@ impl<'r> NotesTree<'r> {
 
     /// Every annotated object whose path is well formed, with its note's blob; duplicates appear twice.
     pub(super) fn list(&self) -> Result<Vec<(Oid, Oid)>, GitError> {
+        if self.root.is_empty_tree() {
+            return Ok(Vec::new());
+        }
         let tree = self.repo.gix.find_tree(self.root).map_err(GitError::object)?;
         let mut recorder = gix::traverse::tree::Recorder::default();
         tree.traverse().depthfirst(&mut recorder).map_err(GitError::object)?;

@@ -31,8 +31,9 @@ pub struct Repo {
 impl Repo {
     /// Opens the repository of the working directory.
     pub fn discover() -> Result<Self, GitError> {
+        let here = std::env::current_dir().map_err(GitError::io("."))?;
         let mut gix = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
-            ".",
+            here,
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
             Default::default(),
         )

@@ -43,6 +43,13 @@ pub fn default_target(repo: &Repo, branch: Option<&str>) -> Result<Option<String
     Ok(None)
 }
 
+/// Whether `branch` is the branch that others merge into: the remote's default, or one of the usual names when it is
+/// the one that this repository has.
+pub fn is_default_branch(repo: &Repo, branch: &str) -> Result<bool, GitError> {
+    let elsewhere = default_target(repo, None)?;
+    Ok(elsewhere.is_some_and(|t| t.rsplit('/').next() == branch.rsplit('/').next() && t.ends_with(branch)))
+}
+
 /// The full name of what a person typed after `--target`, when it is there.
 pub fn named_target(repo: &Repo, typed: &str) -> Result<Option<String>, GitError> {
     for prefix in ["", "refs/", "refs/heads/", "refs/remotes/", "refs/tags/"] {
