@@ -1,0 +1,154 @@
+#!/bin/sh
+# Builds git-nav-loop and its two hook programs, puts them under a prefix, and with --demo shows one whole loop.
+# Touches nothing but the prefix and, for the demo, one new folder in the temporary directory.
+set -eu
+
+usage() {
+    cat <<'TEXT'
+usage: ./install.sh [--prefix DIR] [--from DIR] [--demo]
+       ./install.sh --uninstall [--prefix DIR]
+
+  --prefix DIR  put the programs into DIR/bin (default: ~/.local)
+  --from DIR    take built programs from DIR instead of building them
+  --demo        then run one whole loop in a scratch repository
+  --uninstall   take the programs out again
+TEXT
+}
+
+say() { printf '%s\n' "$*"; }
+fail() { printf 'install.sh: %s\n' "$*" >&2; exit 1; }
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+prefix=${HOME:-}/.local
+from=
+demo=no
+uninstall=no
+programs='git-nav-loop nav-loop-post-commit nav-loop-post-checkout'
+
+while [ $# -gt 0 ]; do
+    case $1 in
+        --prefix) [ $# -ge 2 ] || fail '--prefix needs a folder'; prefix=$2; shift ;;
+        --prefix=*) prefix=${1#--prefix=} ;;
+        --from) [ $# -ge 2 ] || fail '--from needs a folder'; from=$2; shift ;;
+        --from=*) from=${1#--from=} ;;
+        --demo) demo=yes ;;
+        --uninstall) uninstall=yes ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; exit 2 ;;
+    esac
+    shift
+done
+
+case $prefix in
+    '' | /.local) fail 'HOME is not set; name a folder with --prefix' ;;
+    /*) ;;
+    *) prefix=$(pwd)/$prefix ;;
+esac
+bin=$prefix/bin
+
+need() { command -v "$1" >/dev/null 2>&1 || fail "$1 is needed and not on PATH: $2"; }
+
+if [ "$uninstall" = yes ]; then
+    for program in $programs; do
+        if [ -e "$bin/$program" ]; then
+            rm -f "$bin/$program"
+            say "removed $bin/$program"
+        fi
+    done
+    say 'Hooks in repositories are taken out there, before this: git nav-loop uninstall'
+    exit 0
+fi
+
+need git 'install git 2.39 or newer'
+if [ -z "$from" ]; then
+    need cargo 'install Rust, e.g. with rustup'
+    need cc 'install a C compiler'
+    say 'Building (a few minutes the first time) ...'
+    (cd "$here" && cargo build --release --locked --bins)
+    from=${CARGO_TARGET_DIR:-$here/target}/release
+fi
+
+mkdir -p "$bin"
+for program in $programs; do
+    [ -f "$from/$program" ] || fail "$from/$program is not there: build it with cargo build --release"
+    cp "$from/$program" "$bin/.$program.new"
+    chmod 755 "$bin/.$program.new"
+    mv -f "$bin/.$program.new" "$bin/$program"
+    say "installed $bin/$program"
+done
+case :$PATH: in
+    *:"$bin":*) ;;
+    *) say "Put it on your PATH: export PATH=\"$bin:\$PATH\"" ;;
+esac
+if [ "$demo" = no ]; then
+    say 'Next, in a repository of yours: git nav-loop install'
+    exit 0
+fi
+
+# --- The demo: a scripted agent, real commits, a real test command. -----------------------------------------------
+
+PATH=$bin:$PATH
+export PATH
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/nav-loop-demo.XXXXXX")
+repo=$scratch/project
+step() { printf '\n$ %s\n' "$*"; "$@"; }
+
+git init -q "$repo"
+cd "$repo"
+git config user.name 'Demo Agent'
+git config user.email 'agent@example.com'
+git config commit.gpgSign false
+git config core.hooksPath "$repo/.git/hooks"
+printf '# Numbers\n' >README.md
+git add README.md
+git commit -q -m 'a project'
+git switch -q -c is-prime
+step git nav-loop install
+step git nav-loop start --test 'sh test.sh' 'add is_prime with tests'
+
+# What an agent does in its n-th turn. Its first word is that it is done.
+# shellcheck disable=SC2016 # the dollars are the written scripts' own
+agent() {
+    case $1 in
+        1) git nav-loop signal exit --reason 'I am done' ;;
+        2)
+            printf 'is_prime() {\n    [ $(($1 %% 2)) -eq 1 ]\n}\n' >is_prime.sh
+            printf '. ./is_prime.sh\nfor n in 2 3 13; do is_prime $n || { echo "not ok 1 - $n is prime"; exit 1; }; done\nis_prime 9 && { echo "not ok 2 - 9 is not prime"; exit 1; }\necho "ok - all"\n' >test.sh
+            git add is_prime.sh test.sh
+            git commit -q -m 'add is_prime and its tests'
+            git nav-loop test || :
+            ;;
+        3)
+            printf 'is_prime() {\n    [ "$1" -ge 2 ] || return 1\n    d=2\n    while [ $((d * d)) -le "$1" ]; do\n        [ $(($1 %% d)) -ne 0 ] || return 1\n        d=$((d + 1))\n    done\n}\n' >is_prime.sh
+            git nav-loop test
+            printf '# Numbers\n\nis_prime N answers by its exit status.\n' >README.md
+            git add is_prime.sh README.md
+            git commit -q -m 'is_prime: try every divisor, and say so in the README'
+            git nav-loop signal exit --reason 'is_prime is there, tested and documented'
+            ;;
+    esac
+}
+
+turn=0
+code=1
+while [ "$code" -ne 0 ]; do
+    turn=$((turn + 1))
+    [ "$turn" -le 3 ] || fail "the demo did not reach its end (exit code $code); look at $repo"
+    printf '\n--- the agent, turn %s ---\n' "$turn"
+    agent "$turn"
+    printf '\n$ git nav-loop gate\n'
+    code=0
+    git nav-loop gate || code=$?
+    say "(exit code $code)"
+done
+step git nav-loop status
+printf '\n$ git nav-loop complete\n'
+git nav-loop complete
+
+printf '\n'
+say "programs:           $bin"
+say "scratch repository: $repo"
+say "its journal:        git -C $repo log --notes=nav-loop"
+say "to remove it all:   rm -rf $scratch && $here/install.sh --uninstall --prefix $prefix"
+say 'in your repository: git nav-loop install && git nav-loop start "what is to be done"'
