@@ -46,7 +46,11 @@ pub(crate) fn run(name: &str) -> i32 {
 }
 
 fn observe(name: &str, args: &[OsString]) {
-    let Some(common) = common_dir() else { return };
+    let Some(git_dir) = git_dir() else { return };
+    if ["rebase-merge", "rebase-apply", "sequencer"].iter().any(|d| git_dir.join(d).exists()) {
+        return;
+    }
+    let common = common_dir(git_dir);
     let may_start = name == "post-checkout" && args.get(2).is_some_and(|f| f == "1") && Path::new(".agent").is_dir();
     if !holds_a_file(&common.join("nav-loop").join("running")) && !may_start {
         return;
@@ -61,18 +65,22 @@ fn holds_a_file(dir: &Path) -> bool {
     fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// The git directory that all work trees share, as git tells it or as it lies above the working directory.
-fn common_dir() -> Option<PathBuf> {
-    if let Some(common) = env::var_os("GIT_COMMON_DIR") {
-        return Some(PathBuf::from(common));
+/// The git directory of this work tree, as git tells it or as it lies above the working directory.
+fn git_dir() -> Option<PathBuf> {
+    match env::var_os("GIT_DIR") {
+        Some(dir) => Some(PathBuf::from(dir)),
+        None => discover(&env::current_dir().ok()?),
     }
-    let git_dir = match env::var_os("GIT_DIR") {
-        Some(dir) => PathBuf::from(dir),
-        None => discover(&env::current_dir().ok()?)?,
-    };
+}
+
+/// The git directory that all work trees share.
+fn common_dir(git_dir: PathBuf) -> PathBuf {
+    if let Some(common) = env::var_os("GIT_COMMON_DIR") {
+        return PathBuf::from(common);
+    }
     match fs::read_to_string(git_dir.join("commondir")) {
-        Ok(relative) => Some(git_dir.join(relative.trim_end_matches(['\n', '\r']))),
-        Err(_) => Some(git_dir),
+        Ok(relative) => git_dir.join(relative.trim_end_matches(['\n', '\r'])),
+        Err(_) => git_dir,
     }
 }
 

@@ -144,14 +144,6 @@ impl<'r> Turn<'r> {
         Ok(view(&self.observe(look)?, &self.state, moment))
     }
 
-    /// The code digest at HEAD, for signals and records.
-    pub fn code_at_head(&self) -> Result<(Oid, String), Error> {
-        let range = self.range()?;
-        let reader = history::Reader::new(self.repo, &self.rules, &range);
-        let changes = reader.diff(&range.anchor, &range.head)?;
-        Ok((range.head.clone(), reader.digest(&changes)))
-    }
-
     /// How many own commits touch code.
     pub fn own_commits_touching_code(&self) -> Result<usize, Error> {
         let range = self.range()?;
@@ -179,14 +171,16 @@ impl<'r> Turn<'r> {
         Draft { on: commit.clone(), loop_id: self.pointer.id.clone(), commit: None, event }
     }
 
-    /// Lines for own commits without one: no hook fired for them.
-    pub fn back_fill(&self, except: Option<&Oid>) -> Result<Vec<Draft>, Error> {
-        let range = self.range()?;
-        let reader = history::Reader::new(self.repo, &self.rules, &range);
-        let known = |commit: &Oid| Ok(except != Some(commit) && self.seen(commit)?.is_some());
-        let unseen = reader.unseen(&known)?;
-        let missing = unseen.iter().filter(|c| except != Some(*c));
-        Ok(missing.map(|c| self.commit_line(c, Operation::Backfill, None)).collect())
+    /// Lines for own commits without one, back to the newest that has one: no hook fired for them.
+    pub fn back_fill(&self, facts: &Facts, except: Option<&Oid>) -> Result<Vec<Draft>, Error> {
+        let mut drafts = Vec::new();
+        for commit in facts.own.iter().rev().map(|c| &c.id).filter(|c| except != Some(*c)) {
+            if self.seen(commit)?.is_some() {
+                break;
+            }
+            drafts.push(self.commit_line(commit, Operation::Backfill, None));
+        }
+        Ok(drafts)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, args: AbortArgs) -> Result<ExitCode, Error> {
     let repo = Repo::discover()?;
-    let mut turn = Turn::need(&repo)?;
+    let turn = Turn::need(&repo)?;
     let who = who_acts(&repo, "abort")?;
     if turn.state.is_ended() {
         return Err(Error::refused(format!("loop {} has ended already", turn.state.id), "git nav-loop list"));
@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, args: AbortArgs) -> Result<ExitCode, Error>
     let (path, blob) = marker_file::write(&repo, &status, &status.title, &now(), true)?;
     let reason: String = args.reason.chars().take(500).collect();
     let marker = Event::MarkerCreated { path: path.clone(), blob, partial: true };
-    append(context, &mut turn, "abort", vec![marker, Event::LoopAborted { reason, who: who.to_owned() }])?;
+    append(context, &turn, "abort", vec![marker, Event::LoopAborted { reason, who: who.to_owned() }])?;
     loops::unregister(&repo, &turn.state.id);
     context.say(&path);
     Ok(ExitCode::Done)

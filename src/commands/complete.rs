@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
         events.push(Event::GateOpened { head: status.head.clone(), met, total });
     }
     events.push(Event::LoopCompleted { basis: "verified".to_owned() });
-    append(context, &mut turn, "complete", events)?;
+    append(context, &turn, "complete", events)?;
     loops::unregister(&repo, &turn.state.id);
     Ok(show(context, &status, ExitCode::Done))
 }

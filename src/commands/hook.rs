@@ -12,7 +12,7 @@ use crate::{
         event::{Driver, Event, Operation},
         iteration,
         state::LoopStatus,
-        status::{Moment, Status},
+        status::{Moment, Status, view},
     },
     error::Error,
     exit_code::ExitCode,
@@ -63,11 +63,12 @@ fn post_commit(repo: &Repo) -> Result<(), Error> {
     let op = Operation::of_reflog(&repo.last_reflog_message().unwrap_or_default());
     let ends = turn.state.driver == Driver::Commit && turn.state.status == LoopStatus::Running && op.ends_iteration();
     let moment = if ends { Moment::IterationEnd } else { Moment::Between };
-    let status = match turn.status(Look::HeadOnly, moment) {
-        Ok(status) => status,
+    let facts = match turn.observe(Look::HeadOnly) {
+        Ok(facts) => facts,
         Err(e) => return evaluation_failed(&turn, &e),
     };
-    let mut drafts = turn.back_fill(Some(&head))?;
+    let status = view(&facts, &turn.state, moment);
+    let mut drafts = turn.back_fill(&facts, Some(&head))?;
     drafts.push(turn.commit_line(&head, op, Some(&status)));
     if ends {
         drafts.extend(iteration_end(&turn, &status));
@@ -109,8 +110,9 @@ fn post_checkout(repo: &Repo, args: &[String]) -> Result<(), Error> {
     if repo.config_string("branch", Some(&branch), "navLoop").is_none() {
         loops::point(repo, &turn.pointer)?;
     }
-    let status = turn.status(Look::HeadOnly, Moment::Between)?;
-    let mut drafts = turn.back_fill(None)?;
+    let facts = turn.observe(Look::HeadOnly)?;
+    let status = view(&facts, &turn.state, Moment::Between);
+    let mut drafts = turn.back_fill(&facts, None)?;
     drafts.push(turn.draft(Event::BranchEntered {
         branch,
         head: status.head.clone(),

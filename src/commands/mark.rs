@@ -13,7 +13,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, args: MarkArgs) -> Result<ExitCode, Error> {
     let repo = Repo::discover()?;
-    let mut turn = Turn::need(&repo)?;
+    let turn = Turn::need(&repo)?;
     if turn.state.is_aborted() {
         return Err(Error::refused(format!("loop {} was aborted", turn.state.id), "git nav-loop start"));
     }
@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context, args: MarkArgs) -> Result<ExitCode, Error> 
     let ticket = ticket_of(&turn.state).map(|t| t.to_string());
     let name = args.name.or(ticket).unwrap_or_else(|| status.title.clone());
     let (path, blob) = marker_file::write(&repo, &status, &name, &now(), false)?;
-    append(context, &mut turn, "mark", vec![Event::MarkerCreated { path: path.clone(), blob, partial: false }])?;
+    append(context, &turn, "mark", vec![Event::MarkerCreated { path: path.clone(), blob, partial: false }])?;
     context.say(&path);
     Ok(ExitCode::Done)
 }

@@ -1,6 +1,6 @@
 //! `record`: an indicator that git cannot show by itself. Only `code_simplified` is one.
 
-use super::recording::append;
+use super::recording::append_beside;
 use crate::{
     cli::RecordArgs,
     context::Context,
@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     exit_code::ExitCode,
     git::repo::Repo,
-    turn::Turn,
+    turn::{Look, Turn},
 };
 
 pub(super) fn run(context: &Context, args: &RecordArgs) -> Result<ExitCode, Error> {
@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context, args: &RecordArgs) -> Result<ExitCode, Erro
         ));
     }
     let repo = Repo::discover()?;
-    let mut turn = Turn::need(&repo)?;
+    let turn = Turn::need(&repo)?;
     if turn.state.is_aborted() {
         return Err(Error::refused(format!("loop {} was aborted", turn.state.id), "git nav-loop start"));
     }
@@ -36,8 +36,9 @@ pub(super) fn run(context: &Context, args: &RecordArgs) -> Result<ExitCode, Erro
         let message = "code_simplified needs a commit that touches code after the first one that does";
         return Err(Error::refused(message, "commit the simplification first"));
     }
-    let (head, code) = turn.code_at_head()?;
+    let facts = turn.observe(Look::HeadOnly)?;
+    let (head, code) = (facts.head.clone(), facts.code.clone());
     let event = Event::IndicatorRecorded { name: args.indicator.clone(), code, head };
-    append(context, &mut turn, "record", vec![event])?;
+    append_beside(context, &turn, &facts, "record", vec![event])?;
     Ok(ExitCode::Done)
 }

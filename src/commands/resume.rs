@@ -48,7 +48,8 @@ pub(super) fn run(context: &Context, args: ResumeArgs) -> Result<ExitCode, Error
             }
         }
     };
-    append(context, &mut turn, "resume", events)?;
+    append(context, &turn, "resume", events)?;
+    turn.refresh()?;
     let status = turn.status(Look::WorkTree, Moment::Between)?;
     if turn.state.is_ended() {
         loops::unregister(&repo, &turn.state.id);

@@ -1,6 +1,6 @@
 //! `signal`: somebody's explicit word. It asks for exit, vetoes, or gives up; it is never evidence.
 
-use super::recording::append;
+use super::recording::append_beside;
 use crate::{
     cli::{SignalArgs, SignalWord},
     context::Context,
@@ -8,7 +8,6 @@ use crate::{
         event::{Event, PauseReason, SignalGiven, SignalKind},
         evidence::sha256_hex,
         state::LoopStatus,
-        status::Moment,
     },
     error::Error,
     exit_code::ExitCode,
@@ -20,7 +19,7 @@ const REASON_LIMIT: usize = 500;
 
 pub(super) fn run(context: &Context, args: SignalArgs) -> Result<ExitCode, Error> {
     let repo = Repo::discover()?;
-    let mut turn = Turn::need(&repo)?;
+    let turn = Turn::need(&repo)?;
     refuse_aborted(&turn)?;
     let (kind, reason, nonce) = match args.word {
         SignalWord::Exit { reason, nonce } => (SignalKind::Exit, reason, nonce),
@@ -28,7 +27,8 @@ pub(super) fn run(context: &Context, args: SignalArgs) -> Result<ExitCode, Error
         SignalWord::Fail { reason, nonce } => (SignalKind::Failed, reason, nonce),
     };
     check_nonce(&turn, nonce.as_deref())?;
-    let (head, code) = turn.code_at_head()?;
+    let facts = turn.observe(Look::HeadOnly)?;
+    let (head, code) = (facts.head.clone(), facts.code.clone());
     let reason: String = reason.chars().take(REASON_LIMIT).collect();
     let iteration = turn.state.shown_iteration();
     let given = SignalGiven { kind, dialect: "command".to_owned(), reason: reason.clone(), iteration, head, code };
@@ -36,9 +36,7 @@ pub(super) fn run(context: &Context, args: SignalArgs) -> Result<ExitCode, Error
     if kind == SignalKind::Failed && turn.state.status == LoopStatus::Running {
         events.push(Event::LoopPaused { reason: PauseReason::AgentBlocked, why: reason });
     }
-    append(context, &mut turn, "signal", events)?;
-    let status = turn.status(Look::WorkTree, Moment::Between)?;
-    context.say(&context.language.verdict_line(&status));
+    append_beside(context, &turn, &facts, "signal", events)?;
     Ok(ExitCode::Done)
 }
 

@@ -22,7 +22,7 @@ use crate::{
         repo::Repo,
         work_tree::{CleanTree, TestedTree, Unfaithful, tested_tree},
     },
-    turn::{Turn, test_lock},
+    turn::{Look, Turn, test_lock},
 };
 
 /// How long `--wait` waits for another run.
@@ -43,12 +43,7 @@ pub(super) fn run(context: &Context, args: TestArgs) -> Result<ExitCode, Error> 
         Ok((run, ran)) => conclude(context, &mut turn, run, &ran),
         Err(Unfaithful(why)) => {
             let what = format!("a run of `{command}` is no evidence: {why}");
-            append(
-                context,
-                &mut turn,
-                "test",
-                vec![Event::EvaluationFailed { what: what.chars().take(500).collect() }],
-            )?;
+            append(context, &turn, "test", vec![Event::EvaluationFailed { what: what.chars().take(500).collect() }])?;
             Err(Error::new(ErrorKind::CannotJudge, what, "mend that, or use git nav-loop test --clean"))
         }
     }
@@ -110,7 +105,8 @@ fn run_here(turn: &Turn<'_>, command: &CommandSpec, limit: Duration) -> Result<O
 }
 
 fn run_clean(turn: &Turn<'_>, command: &CommandSpec, limit: Duration) -> Result<Outcome, Error> {
-    let (head, code) = turn.code_at_head()?;
+    let facts = turn.observe(Look::HeadOnly)?;
+    let (head, code) = (facts.head, facts.code);
     if head.is_null() {
         return Err(Error::refused("there is no commit to test yet", "git commit"));
     }
@@ -185,6 +181,7 @@ fn verdict(ran: &Ran, moved: Option<String>) -> (TestVerdict, Option<i32>, Optio
 fn conclude(context: &Context, turn: &mut Turn<'_>, run: TestRun, ran: &Ran) -> Result<ExitCode, Error> {
     let (verdict, why, is_pinned, command) = (run.verdict, run.why.clone(), run.pinned, run.command.to_string());
     append(context, turn, "test", vec![Event::TestsRan(Box::new(run))])?;
+    turn.refresh()?;
     if !is_pinned && let Some(pinned) = turn.state.pinned_command() {
         context.warn(&format!("`{command}` is not this loop's test command, `{pinned}`: its pass is no evidence"));
     }

@@ -151,13 +151,13 @@ pub fn read_note(on: &Oid, text: &[u8]) -> NoteContent {
 
 /// Brings a loop's records into their order: by `seq`, `at`, `id`; of equal ids the first; a `seq` far past the
 /// number of lines is no fact.
-fn in_order(records: &[Record], loop_id: &str) -> Vec<Record> {
+fn in_order<'r>(records: &'r [Record], loop_id: &str) -> Vec<&'r Record> {
     let mut own: Vec<&Record> = records.iter().filter(|r| r.loop_id == loop_id).collect();
     let limit = own.len() as u64 + 1_000;
     own.retain(|r| r.seq <= limit);
     own.sort_by(|a, b| (a.seq, &a.at, &a.id).cmp(&(b.seq, &b.at, &b.id)));
     let mut seen = HashSet::new();
-    own.into_iter().filter(|r| seen.insert(r.id.as_str())).cloned().collect()
+    own.into_iter().filter(|r| seen.insert(r.id.as_str())).collect()
 }
 
 impl LoopState {
@@ -165,7 +165,7 @@ impl LoopState {
     pub fn fold(records: &[Record], loop_id: &str) -> Option<Self> {
         let ordered = in_order(records, loop_id);
         let first = ordered.iter().position(|r| matches!(r.event, Event::LoopStarted(_)))?;
-        let mut state = Self::begun(&ordered[first])?;
+        let mut state = Self::begun(ordered[first])?;
         for record in ordered.iter().skip(first + 1) {
             state.apply(record);
         }

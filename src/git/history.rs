@@ -325,20 +325,6 @@ impl<'a> Reader<'a> {
         };
         Ok((status(change.before.as_ref())?, status(change.after.as_ref())?))
     }
-
-    /// Own commits, newest first, until one that `is_known`: those for which no hook fired.
-    pub fn unseen(&self, is_known: &dyn Fn(&Oid) -> Result<bool, GitError>) -> Result<Vec<Oid>, GitError> {
-        let hidden: Vec<&Oid> =
-            [Some(&self.range.anchor), self.range.target.as_ref().map(|t| &t.id)].into_iter().flatten().collect();
-        let mut unseen = Vec::new();
-        for walked in self.walk(&hidden)?.iter().rev().filter(|w| w.parents.len() < 2) {
-            if is_known(&walked.id)? {
-                break;
-            }
-            unseen.push(walked.id.clone());
-        }
-        Ok(unseen)
-    }
 }
 
 fn clone_pair((path, change): (&BString, &Change)) -> (BString, Change) {

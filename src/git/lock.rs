@@ -27,13 +27,24 @@ fn open(path: &Path) -> Result<File, GitError> {
 impl Lock {
     /// Takes the lock, waiting until `deadline` at most.
     pub fn take(path: PathBuf, deadline: Instant) -> Result<Self, GitError> {
-        let file = open(&path)?;
+        let taken = Self::take_unless(&path, deadline, || false)?;
+        taken.ok_or(GitError::Busy(path))
+    }
+
+    /// Takes the lock, waiting until `deadline` at most, or until `is_needless`: then there is no lock and no error.
+    pub fn take_unless(
+        path: &Path,
+        deadline: Instant,
+        is_needless: impl Fn() -> bool,
+    ) -> Result<Option<Self>, GitError> {
+        let file = open(path)?;
         let mut pause = Duration::from_micros(300);
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
+                Ok(()) => return Ok(Some(Self { _file: file })),
+                Err(TryLockError::WouldBlock) if is_needless() => return Ok(None),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(jittered(pause)),
-                Err(TryLockError::WouldBlock) => return Err(GitError::Busy(path)),
+                Err(TryLockError::WouldBlock) => return Err(GitError::Busy(path.to_owned())),
                 Err(TryLockError::Error(e)) => return Err(GitError::io(path)(e)),
             }
             pause = (pause * 2).min(Duration::from_millis(8));

@@ -35,10 +35,6 @@ impl Write for ObjectStore<'_> {
         let mut bytes = Vec::with_capacity(size as usize);
         from.read_to_end(&mut bytes).map_err(to_gix)?;
         if !self.through_program {
-            let id = gix::objs::compute_hash(self.gix.object_hash(), kind, &bytes)?;
-            if self.gix.has_object(id) {
-                return Ok(id);
-            }
             return self.gix.objects.write_buf(kind, &bytes);
         }
         let call = Git::new("hash-object").args(["-w", "--stdin", "-t"]).arg(kind.to_string());
