@@ -40,3 +40,12 @@ mod history;
 
 /// The layers: who may import whom.
 mod layering;
+
+/// `install.sh`, its demo, and the commands that the READMEs show.
+mod readme;
+
+/// What is printed, English and 中文 side by side.
+mod words;
+
+/// Properties that hold for every input of a kind.
+mod properties;

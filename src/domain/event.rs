@@ -124,17 +124,17 @@ pub enum Event {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     v: u32,
-    id: String,
+    id: &'a str,
     on: Oid,
     #[serde(rename = "loop")]
-    loop_id: String,
+    loop_id: &'a str,
     seq: u64,
-    at: String,
+    at: &'a str,
     #[serde(default)]
     commit: Option<Oid>,
-    by: String,
-    #[serde(rename = "type", borrow)]
-    kind: std::borrow::Cow<'a, str>,
+    by: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
 }
 
 impl Event {
@@ -427,16 +427,16 @@ impl Record {
                 _ => Line::Corrupt,
             };
         };
-        match Event::parse(&envelope.kind, line) {
+        match Event::parse(envelope.kind, line) {
             Some(event) if envelope.v == 1 => Line::Known(Box::new(Self {
                 v: 1,
-                id: envelope.id,
+                id: envelope.id.to_owned(),
                 on: envelope.on,
-                loop_id: envelope.loop_id,
+                loop_id: envelope.loop_id.to_owned(),
                 seq: envelope.seq,
-                at: envelope.at,
+                at: envelope.at.to_owned(),
                 commit: envelope.commit,
-                by: envelope.by,
+                by: envelope.by.to_owned(),
                 event,
             })),
             _ => Line::Unknown,

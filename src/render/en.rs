@@ -87,7 +87,10 @@ pub fn reason(reason: &Reason) -> String {
     match reason {
         Reason::Committed { commits, paths, looked } => {
             let note = if *looked { "" } else { "; worktree: not looked at" };
-            format!("{} change {}{note}", plural(*commits, "own commit"), plural(*paths, "path"))
+            {
+                let verb = if *commits == 1 { "changes" } else { "change" };
+                format!("{} {verb} {}{note}", plural(*commits, "own commit"), plural(*paths, "path"))
+            }
         }
         Reason::NoOwnCommit => "no commit of this loop yet".into(),
         Reason::NoNetChange => "the commits of this loop leave no code changed".into(),
