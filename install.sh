@@ -55,6 +55,7 @@ if [ "$uninstall" = yes ]; then
             say "removed $bin/$program"
         fi
     done
+    rm -f "$prefix"/share/man/man1/git-nav-loop.1 "$prefix"/share/man/man1/git-nav-loop-*.1
     say 'Hooks in repositories are taken out there, before this: git nav-loop uninstall'
     exit 0
 fi
@@ -76,6 +77,9 @@ for program in $programs; do
     mv -f "$bin/.$program.new" "$bin/$program"
     say "installed $bin/$program"
 done
+man=$prefix/share/man/man1
+"$bin/git-nav-loop" man --dir "$man" >/dev/null
+say "installed the man pages in $man"
 case :$PATH: in
     *:"$bin":*) ;;
     *) say "Put it on your PATH: export PATH=\"$bin:\$PATH\"" ;;

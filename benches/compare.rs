@@ -235,14 +235,8 @@ impl Bench {
         git(&rest, &["status"]);
         let medians = self.hooks_on(&[&tiny, &big]);
         let (on_tiny, on_big) = (medians[0], medians[1]);
-        let times = (0..self.n(60).clamp(3, 18) + 3).map(|round| {
-            let ours = Self::hook_once(&big, round + 100);
-            (ours, Self::by_the_program(&rest, &anchor, round))
-        });
-        let times: Vec<(Duration, Duration)> = times.skip(3).collect();
-        let ours = median(times.iter().map(|t| t.0).collect());
-        let program = median(times.iter().map(|t| t.1).collect());
-        println!("(beside the git program the hook took {ours:.2} ms)");
+        let times = (0..self.n(60).clamp(3, 18) + 3).map(|round| Self::by_the_program(&rest, &anchor, round));
+        let program = median(times.skip(3).collect());
         self.row("post-commit, 100k files, 10k commits, 100k notes", on_big, "by the git program", program, Some(0.35));
         self.row(
             "post-commit, 100k files, 10k commits, 100k notes",

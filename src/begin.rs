@@ -164,6 +164,7 @@ pub fn begin(repo: &Repo, writer: &Writer, task: &Task, config: Settings, option
         on: pointer.anchor.clone(),
         loop_id: pointer.id.clone(),
         commit: None,
+        epoch: 0,
         event: Event::LoopStarted(Box::new(started)),
     };
     let waiting = match journal.append(writer, vec![draft])? {

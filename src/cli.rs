@@ -49,9 +49,21 @@ pub enum Command {
     /// Write a completion marker and record it
     Mark(MarkArgs),
     /// Complete the loop, when the gate is open
-    Complete(AnswerArgs),
+    Complete(CompleteArgs),
+    /// End one iteration by hand and show where the loop stands
+    Step(AnswerArgs),
     /// Decide how a paused loop goes on
     Resume(ResumeArgs),
+    /// Say what repeats and what is missing
+    Diagnose(AnswerArgs),
+    /// Show one row for each iteration
+    Log(AnswerArgs),
+    /// Tell whether the prompt on stdin asks for a loop
+    Trigger,
+    /// Take over a loop that another clone started
+    Adopt(AdoptArgs),
+    /// Fold the journal of an ended loop
+    Compact(CompactArgs),
     /// End the loop without completing it
     Abort(AbortArgs),
     /// List the loops of this repository
@@ -63,9 +75,19 @@ pub enum Command {
     /// Take the hooks out of this repository
     Uninstall(UninstallArgs),
     /// Check hooks, journal and settings
-    Doctor(AnswerArgs),
+    Doctor(DoctorArgs),
     /// Evaluate the gate from arguments alone
     ExitGate(ExitGateArgs),
+    /// Tell the phase from arguments alone
+    PhaseDetector(PhaseDetectorArgs),
+    /// Print a status block from arguments alone
+    StatusGenerator(StatusGeneratorArgs),
+    /// Tell from arguments alone whether a loop goes round in place
+    StagnationDetector(StagnationDetectorArgs),
+    /// Print or write the man pages
+    Man(ManArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
     /// What the hook programs hand their work to
     #[command(hide = true)]
     Hook(HookArgs),
@@ -77,6 +99,60 @@ pub struct AnswerArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `complete`.
+#[derive(Debug, Args)]
+pub struct CompleteArgs {
+    /// Commit what is left, and what the completion itself writes
+    #[arg(long)]
+    pub commit: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `adopt`.
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// The loop's id
+    #[arg(value_name = "LOOP")]
+    pub loop_id: String,
+}
+
+/// Arguments of `compact`.
+#[derive(Debug, Args)]
+pub struct CompactArgs {
+    /// The loop's id; the newest loop of this branch by default
+    #[arg(value_name = "LOOP")]
+    pub loop_id: Option<String>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Mend what is ours: lost events, double notes, local files, the spool
+    #[arg(long)]
+    pub repair: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write every page into this folder instead of printing the first
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
 /// Arguments of `start`.
@@ -112,9 +188,6 @@ pub struct StartArgs {
     /// The task is about documentation: it stands for code
     #[arg(long)]
     pub docs_only: bool,
-    /// Accept <promise>TEXT</promise> as the exit signal
-    #[arg(long, value_name = "TEXT")]
-    pub promise: Option<String>,
     /// Draw a secret word that every signal must carry
     #[arg(long)]
     pub nonce: bool,
@@ -197,9 +270,12 @@ pub struct MarkArgs {
 /// Arguments of `resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
+    /// Point this branch at the loop that a marker names
+    #[arg(long, value_name = "FILE")]
+    pub marker: Option<PathBuf>,
     /// How to go on
     #[command(subcommand)]
-    pub choice: Choice,
+    pub choice: Option<Choice>,
 }
 
 /// How a paused loop goes on.
@@ -291,6 +367,108 @@ pub struct ExitGateArgs {
     pub output: OutputForm,
 }
 
+/// Arguments of `phase-detector`.
+#[derive(Debug, Args)]
+pub struct PhaseDetectorArgs {
+    /// A loop begins: the phase is INIT
+    #[arg(long)]
+    pub init: bool,
+    /// Indicators as a JSON object
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub indicators: String,
+    /// Whether the exit signal was given
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    pub exit_signal: String,
+    /// Whether tests run now
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    pub tests_running: String,
+    /// How the last test run ended
+    #[arg(long, value_name = "CODE", allow_hyphen_values = true)]
+    pub test_exit_code: Option<i64>,
+    /// Files changed: a JSON list, a number, or true
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value = "[]", value_name = "FILES")]
+    pub files_changed: String,
+    /// Files read: a JSON list, a number, or true
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value = "[]", value_name = "FILES")]
+    pub files_read: String,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = OutputForm::Json)]
+    pub output: OutputForm,
+}
+
+/// Arguments of `status-generator`.
+#[derive(Debug, Args)]
+pub struct StatusGeneratorArgs {
+    /// The phase
+    #[arg(long, default_value = "INIT")]
+    pub phase: String,
+    /// The iteration
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub iteration: u32,
+    /// The limit of iterations
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub max_iterations: u32,
+    /// Indicators as a JSON object
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub indicators: String,
+    /// Whether the exit signal was given
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    pub exit_signal: String,
+    /// The state hash
+    #[arg(long, value_name = "HASH", default_value = "")]
+    pub state_hash: String,
+    /// The one before
+    #[arg(long, value_name = "HASH", default_value = "")]
+    pub prev_hash: String,
+    /// Equal states in a row
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub stagnation_count: u32,
+    /// How many are too many
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub stagnation_threshold: u32,
+    /// Indicators that must be met
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub min_heuristics: u32,
+    /// What to do next
+    #[arg(long, value_name = "TEXT")]
+    pub next_action: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
+    pub output: OutputForm,
+}
+
+/// Arguments of `stagnation-detector`.
+#[derive(Debug, Args)]
+pub struct StagnationDetectorArgs {
+    /// The phase
+    #[arg(long, default_value = "INIT")]
+    pub phase: String,
+    /// Indicators as a JSON object
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub indicators: String,
+    /// Changed files as a JSON list
+    #[arg(long, value_name = "JSON", default_value = "[]")]
+    pub files_changed: String,
+    /// Earlier hashes as a JSON list, oldest first
+    #[arg(long, value_name = "JSON", default_value = "[]")]
+    pub history: String,
+    /// Equal states that are too many
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub threshold: u32,
+    /// An error that stands
+    #[arg(long, value_name = "TEXT")]
+    pub error_state: Option<String>,
+    /// Diversify instead of pausing
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    pub autonomous: String,
+    /// How: combine, radical or reread
+    #[arg(long, value_name = "STRATEGY", default_value = "combine")]
+    pub diversify_strategy: String,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = OutputForm::Json)]
+    pub output: OutputForm,
+}
+
 /// How a plumbing function prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputForm {
@@ -313,12 +491,10 @@ impl Command {
     /// Whether JSON was asked for; decides how an error is printed.
     pub fn wants_json(&self) -> bool {
         match self {
-            Self::Status(a)
-            | Self::Gate(a)
-            | Self::Explain(a)
-            | Self::Complete(a)
-            | Self::List(a)
-            | Self::Doctor(a) => a.json,
+            Self::Status(a) | Self::Gate(a) | Self::Explain(a) | Self::Step(a) => a.json,
+            Self::List(a) | Self::Diagnose(a) | Self::Log(a) => a.json,
+            Self::Complete(a) => a.json,
+            Self::Doctor(a) => a.json,
             Self::Start(a) => a.json,
             Self::Diff(a) => a.json,
             _ => false,

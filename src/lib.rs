@@ -30,6 +30,8 @@ pub mod turn;
 
 pub mod begin;
 
+pub mod completion;
+
 pub mod render;
 
 pub mod cli;

@@ -57,8 +57,8 @@ impl<'r> Turn<'r> {
         let journal = Journal::new(repo);
         let content = journal.read(&pointer.anchor)?;
         let corrupt = content.corrupt;
-        let Some(state) = LoopState::fold(&content.records, &pointer.id) else { return Ok(None) };
-        let elsewhere = loops::clone_id(repo).is_some_and(|id| id != state.started.clone);
+        let Some(state) = LoopState::fold(content.records, &pointer.id) else { return Ok(None) };
+        let elsewhere = loops::clone_id(repo).is_some_and(|id| id != state.owner);
         if elsewhere || loops::is_copy(repo, &pointer, &state) {
             return Ok(None);
         }
@@ -85,7 +85,7 @@ impl<'r> Turn<'r> {
     /// Reads the state anew, after events were written.
     pub fn refresh(&mut self) -> Result<(), Error> {
         let content = Journal::new(self.repo).read(&self.pointer.anchor)?;
-        if let Some(state) = LoopState::fold(&content.records, &self.pointer.id) {
+        if let Some(state) = LoopState::fold(content.records, &self.pointer.id) {
             self.state = state;
         }
         Ok(())
@@ -155,7 +155,13 @@ impl<'r> Turn<'r> {
 
     /// A draft of a loop-level event.
     pub fn draft(&self, event: Event) -> Draft {
-        Draft { on: self.pointer.anchor.clone(), loop_id: self.pointer.id.clone(), commit: None, event }
+        Draft {
+            on: self.pointer.anchor.clone(),
+            loop_id: self.pointer.id.clone(),
+            commit: None,
+            epoch: self.state.epoch,
+            event,
+        }
     }
 
     /// A draft of the line on a commit's own note.
@@ -168,7 +174,7 @@ impl<'r> Turn<'r> {
             verdict: status.map(|s| s.gate.verdict),
         };
         let event = Event::CommitSeen(seen);
-        Draft { on: commit.clone(), loop_id: self.pointer.id.clone(), commit: None, event }
+        Draft { on: commit.clone(), loop_id: self.pointer.id.clone(), commit: None, epoch: self.state.epoch, event }
     }
 
     /// Lines for own commits without one, back to the newest that has one: no hook fired for them.
@@ -187,4 +193,9 @@ impl<'r> Turn<'r> {
 /// The lock that a test run of this work tree holds.
 pub fn test_lock(repo: &Repo) -> std::path::PathBuf {
     repo.git_dir().join("nav-loop").join("test.lock")
+}
+
+/// Where the end of the newest test run's output lies, for `diagnose`.
+pub fn last_test_output(repo: &Repo) -> std::path::PathBuf {
+    repo.git_dir().join("nav-loop").join("last-test.log")
 }

@@ -365,8 +365,12 @@ fn a_second_test_while_one_runs_is_refused() {
     }
     repo.nav(&["test"]).fails(9, "a test run is under way");
     assert_eq!(repo.status()["phase"], "VERIFY");
+    let mut waiting = repo.command(env!("CARGO_BIN_EXE_git-nav-loop"));
+    let mut waiting = waiting.args(["test", "--wait"]).spawn().unwrap();
     fs::write(repo.dir.join(".git/go"), "").unwrap();
     assert!(first.wait().unwrap().success());
+    assert!(waiting.wait().unwrap().success());
+    assert_eq!(repo.events().iter().filter(|e| *e == "tests_ran").count(), 2);
 }
 
 // code_simplified

@@ -311,3 +311,17 @@ fn a_hook_and_a_command_may_report_the_same_commit() {
     let seen: Vec<Value> = repo.note("HEAD");
     assert!(seen.iter().any(|l| l["op"] == "commit" || l["op"] == "backfill"));
 }
+
+#[test]
+fn notes_on_objects_that_are_gone_are_reported_and_kept() {
+    let repo = TestRepo::looping();
+    repo.do_the_work();
+    let gone = repo.head();
+    repo.git(&["reset", "-q", "--hard", "main"]);
+    repo.git(&["reflog", "expire", "--expire=now", "--all"]);
+    repo.git(&["gc", "-q", "--prune=now"]);
+    assert_ne!(repo.try_git(&["cat-file", "-e", &gone]).code, 0);
+    assert!(repo.nav(&["doctor"]).ok().contains("1 annotate objects that are not here, and are kept"));
+    assert_eq!(repo.note(&gone).len(), 1);
+    assert_eq!(repo.nav(&["gate"]).code, 1);
+}

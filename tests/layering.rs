@@ -21,6 +21,7 @@ const LAYERS: [(&str, &[&str], &[&str]); 5] = [
             "begin",
             "cli",
             "commands",
+            "completion",
             "config",
             "context",
             "domain",

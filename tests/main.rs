@@ -49,3 +49,24 @@ mod words;
 
 /// Properties that hold for every input of a kind.
 mod properties;
+
+/// The four functions of the seed, from arguments alone.
+mod plumbing;
+
+/// Which prompts ask for a loop.
+mod trigger;
+
+/// Stagnation, limits, approval; who decides and what follows.
+mod pauses;
+
+/// The completion protocol, step by step.
+mod completion;
+
+/// Two clones that exchange notes.
+mod clones;
+
+/// What `doctor --repair` and `compact` do.
+mod repair;
+
+/// Help, man pages, completions.
+mod help;

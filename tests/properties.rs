@@ -30,6 +30,7 @@ fn record(seq: u64, event: Event) -> Record {
         at,
         commit: None,
         by: "test".into(),
+        epoch: 0,
         event,
     }
 }
@@ -85,14 +86,14 @@ proptest! {
 
     #[test]
     fn the_fold_is_free_of_order_and_repeats(records in journal(), seed in any::<u64>()) {
-        let expected = LoopState::fold(&records, LOOP);
+        let expected = LoopState::fold(records.clone(), LOOP);
         let mut shuffled = records.clone();
         shuffled.extend(records.iter().filter(|r| (seed >> (r.seq % 64)) & 1 == 1).cloned());
         let length = shuffled.len();
         for i in 0..length {
             shuffled.swap(i, (seed.rotate_left(i as u32) % length as u64) as usize);
         }
-        prop_assert_eq!(expected, LoopState::fold(&shuffled, LOOP));
+        prop_assert_eq!(expected, LoopState::fold(shuffled, LOOP));
     }
 
     #[test]
@@ -104,7 +105,7 @@ proptest! {
         let text = union.into_iter().fold(String::new(), |t, l| t + l + "\n\n");
         let read = read_note(&oid('a'), text.as_bytes());
         prop_assert_eq!(read.corrupt, 0);
-        prop_assert_eq!(LoopState::fold(&read.records, LOOP), LoopState::fold(&records, LOOP));
+        prop_assert_eq!(LoopState::fold(read.records, LOOP), LoopState::fold(records.clone(), LOOP));
     }
 
     #[test]
@@ -138,6 +139,6 @@ proptest! {
 #[test]
 fn a_seq_far_past_the_number_of_lines_is_no_fact() {
     let forged = record(5_000, Event::LoopCompleted { basis: "forged".into() });
-    let state = LoopState::fold(&[started(), forged], LOOP).unwrap();
+    let state = LoopState::fold(vec![started(), forged], LOOP).unwrap();
     assert!(!state.is_ended());
 }

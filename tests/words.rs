@@ -63,11 +63,15 @@ fn the_status_block_is_the_seeds_in_both_languages() {
 
 #[test]
 fn the_complete_block_is_the_seeds_in_both_languages() {
-    let repo = TestRepo::looping();
-    repo.do_the_work();
-    repo.nav(&["test"]).ok();
-    repo.nav(&["signal", "exit"]).ok();
-    let [en, zh] = in_both(&repo, &["complete"]);
+    let [en, zh] = ["en", "zh"].map(|lang| {
+        let repo = TestRepo::looping();
+        repo.do_the_work();
+        repo.nav(&["test"]).ok();
+        repo.nav(&["signal", "exit"]).ok();
+        let said = repo.nav(&["--lang", lang, "complete"]).ok();
+        let end = said.rfind(RULER).unwrap() + RULER.len() + 1;
+        said[..end].to_owned()
+    });
     let signal =
         "```pilot-signal\n{\"v\":2,\"type\":\"exit\",\"success\":true,\"reason\":\"All criteria met\"}\n```\n\n";
     let expected = format!(
@@ -106,4 +110,47 @@ fn explain_shows_reasons_and_ids_that_git_knows() {
         let said = repo.run("sh", &["-c", line]);
         assert_eq!(said.code, 0, "{line}: {said:?}");
     }
+}
+
+#[test]
+fn diff_shows_the_net_change_as_paths_as_json_and_as_a_patch() {
+    let repo = TestRepo::looping();
+    repo.do_the_work();
+    repo.commit_file("README.md", "words\n", "docs");
+    assert_eq!(repo.nav(&["diff"]).ok(), "M docs     README.md\nA code     check.sh\nM code     src/lib.rs\n");
+    let json = repo.nav(&["diff", "--json"]).json();
+    assert_eq!(json["paths"][1]["status"], "A");
+    let patch = repo.nav(&["diff", "--patch"]).ok();
+    assert_eq!(patch.trim_end(), repo.git(&["diff", &repo.anchor(), "HEAD"]));
+}
+
+/// On a real terminal, columns stand under one another whatever the width of their characters.
+#[test]
+fn chinese_titles_keep_their_columns_on_a_real_terminal() {
+    let repo = TestRepo::new();
+    if repo.run("tmux", &["-V"]).code != 0 {
+        return crate::support::skip("no tmux here");
+    }
+    for (branch, task) in [("主题分支", "添加isPrime函数及测试"), ("plain", "add isPrime")] {
+        repo.git(&["switch", "-q", "-c", branch, "main"]);
+        repo.nav(&["start", task]).ok();
+    }
+    let socket = repo.root.path().join("tmux").display().to_string();
+    let line = format!("'{}' list; tmux -S '{socket}' wait-for -S shown; cat", env!("CARGO_BIN_EXE_git-nav-loop"));
+    let tmux = |args: &[&str]| {
+        let mut command = repo.command("tmux");
+        command.env("LC_ALL", "C.UTF-8").env("TERM", "screen").args(["-u", "-S", &socket]).args(args);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{args:?} {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    tmux(&["new-session", "-d", "-x", "120", "-y", "20", &line]);
+    tmux(&["wait-for", "shown"]);
+    let shown = tmux(&["capture-pane", "-p"]);
+    tmux(&["kill-server"]);
+    let rows: Vec<&str> = shown.lines().filter(|l| l.contains("running")).collect();
+    assert_eq!(rows.len(), 2, "{shown}");
+    let column = |row: &str, word: &str| unicode_width::UnicodeWidthStr::width(&row[..row.find(word).unwrap()]);
+    let (a, b) = if rows[0].contains("plain") { (rows[1], rows[0]) } else { (rows[0], rows[1]) };
+    assert_eq!(column(a, "添加"), column(b, "add isPrime"), "{shown}");
 }

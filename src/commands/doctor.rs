@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::{
-    context::Context,
+    cli::DoctorArgs,
+    context::{COMMAND_PATIENCE, Context, writer},
     domain::state::read_note,
     error::Error,
     exit_code::ExitCode,
@@ -11,6 +12,7 @@ use crate::{
         incidents,
         install::{self, Found, HOOKS, HooksDirKind},
         journal::Journal,
+        repair,
         repo::Repo,
     },
     render::visible::visible,
@@ -33,13 +35,18 @@ impl Check {
     }
 }
 
-pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
+pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, Error> {
+    if args.repair {
+        mend(context, &Repo::discover()?)?;
+    }
     let repo = Repo::discover()?;
     let mut checks = vec![git(), backend(&repo)];
     checks.extend(hooks(&repo));
     checks.push(hooks_path_everywhere(&repo));
     checks.push(notes(&repo));
     checks.push(fan_out(&repo));
+    checks.push(lost(&repo));
+    checks.push(local(&repo));
     checks.push(spool(&repo));
     checks.push(lock(&repo));
     checks.push(last_incident(&repo));
@@ -58,6 +65,58 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
         }
     }
     Ok(if well { ExitCode::Done } else { ExitCode::Closed })
+}
+
+/// Mends what is ours and says what was done.
+fn mend(context: &Context, repo: &Repo) -> Result<(), Error> {
+    let journal = Journal::new(repo);
+    let writer = writer("doctor", COMMAND_PATIENCE);
+    let say = |what: &str| {
+        if !context.json {
+            context.say(&format!("mended {what}"));
+        }
+    };
+    if !journal.duplicates()?.is_empty() {
+        let joined = journal.join_duplicates(&writer)?;
+        say(&format!("{joined} objects with two notes"));
+    }
+    let lost = repair::lost_lines(repo, &Journal::new(repo))?;
+    if !lost.is_empty() {
+        journal.restore(&writer, &lost)?;
+        say(&format!("{} lost events", lost.values().map(Vec::len).sum::<usize>()));
+    }
+    for what in repair::local_files(repo, &Journal::new(repo))? {
+        say(&what);
+    }
+    let waiting = journal.waiting();
+    Journal::new(repo).catch_up(&writer)?;
+    if waiting > 0 && Journal::new(repo).waiting() == 0 {
+        say(&format!("{waiting} waiting events"));
+    }
+    incidents::clear(repo);
+    Ok(())
+}
+
+fn lost(repo: &Repo) -> Check {
+    match repair::lost_lines(repo, &Journal::new(repo)) {
+        Ok(lost) if lost.is_empty() => Check::ok("events", "none lost"),
+        Ok(lost) => {
+            let count: usize = lost.values().map(Vec::len).sum();
+            Check::bad(
+                "events",
+                format!("{count} events were taken out by another writer; git nav-loop doctor --repair"),
+            )
+        }
+        Err(e) => Check::bad("events", e.to_string()),
+    }
+}
+
+fn local(repo: &Repo) -> Check {
+    match repair::missing_local_files(repo, &Journal::new(repo)) {
+        Ok(missing) if missing.is_empty() => Check::ok("files", "all there"),
+        Ok(missing) => Check::bad("files", format!("missing: {}; git nav-loop doctor --repair", missing.join(", "))),
+        Err(e) => Check::bad("files", e.to_string()),
+    }
 }
 
 fn git() -> Check {
@@ -164,13 +223,19 @@ fn notes(repo: &Repo) -> Check {
     if corrupt > 0 {
         return Check::bad("journal", format!("{corrupt} lines are no events; they are kept and skipped"));
     }
-    Check::ok("journal", format!("{} notes, read alike by git and by us", listed.len()))
+    let gone = listed.iter().filter(|(on, _)| !repo.has_object(on)).count();
+    let gone =
+        if gone > 0 { format!("; {gone} annotate objects that are not here, and are kept") } else { String::new() };
+    Check::ok("journal", format!("{} notes, read alike by git and by us{gone}", listed.len()))
 }
 
 fn fan_out(repo: &Repo) -> Check {
     match Journal::new(repo).duplicates() {
         Ok(twice) if twice.is_empty() => Check::ok("fan-out", "one path for each object"),
-        Ok(twice) => Check::bad("fan-out", format!("{} objects have two notes, e.g. {}", twice.len(), twice[0])),
+        Ok(twice) => Check::bad(
+            "fan-out",
+            format!("{} objects have two notes, e.g. {}; git nav-loop doctor --repair", twice.len(), twice[0]),
+        ),
         Err(e) => Check::bad("fan-out", e.to_string()),
     }
 }

@@ -1,7 +1,11 @@
 //! One file for each subcommand: arguments → turn → render. Commands do not call one another.
 
 mod abort;
+mod adopt;
+mod compact;
 mod complete;
+mod completions;
+mod diagnose;
 mod diff;
 mod doctor;
 mod exit_gate;
@@ -10,15 +14,23 @@ mod gate;
 mod hook;
 mod install;
 mod list;
+mod log;
+mod man;
 mod mark;
+mod phase_detector;
 mod record;
 mod resume;
 mod signal;
+mod stagnation_detector;
 mod start;
 mod status;
+mod status_generator;
+mod step;
 mod test;
+mod trigger;
 mod uninstall;
 
+mod plumbing;
 mod recording;
 
 use clap::Parser;
@@ -54,15 +66,26 @@ fn dispatch(command: Command, context: &Context) -> Result<ExitCode, Error> {
         Command::Signal(args) => signal::run(context, args),
         Command::Record(args) => record::run(context, &args),
         Command::Mark(args) => mark::run(context, args),
-        Command::Complete(_) => complete::run(context),
+        Command::Complete(args) => complete::run(context, &args),
+        Command::Step(_) => step::run(context),
         Command::Resume(args) => resume::run(context, args),
         Command::Abort(args) => abort::run(context, args),
+        Command::Diagnose(_) => diagnose::run(context),
+        Command::Log(_) => log::run(context),
+        Command::Trigger => trigger::run(context),
+        Command::Adopt(args) => adopt::run(context, &args),
+        Command::Compact(args) => compact::run(context, &args),
         Command::List(_) => list::run(context),
         Command::Diff(args) => diff::run(context, &args),
         Command::Install(args) => install::run(context, &args),
         Command::Uninstall(args) => uninstall::run(context, &args),
-        Command::Doctor(_) => doctor::run(context),
+        Command::Doctor(args) => doctor::run(context, &args),
         Command::ExitGate(args) => exit_gate::run(context, &args),
+        Command::PhaseDetector(args) => phase_detector::run(context, &args),
+        Command::StatusGenerator(args) => status_generator::run(context, &args),
+        Command::StagnationDetector(args) => stagnation_detector::run(context, &args),
+        Command::Man(args) => man::run(context, &args),
+        Command::Completions(args) => completions::run(context, &args),
         Command::Hook(args) => Ok(hook::run(&args)),
     }
 }

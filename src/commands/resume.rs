@@ -7,25 +7,47 @@ use crate::{
     context::{COMMAND_PATIENCE, Context, who_acts, writer},
     domain::{
         event::{Event, PauseReason},
-        state::LoopStatus,
+        state::{LoopState, LoopStatus},
         status::Moment,
     },
     error::Error,
     exit_code::ExitCode,
-    git::{loops, repo::Repo},
+    git::{
+        journal::Journal,
+        loops::{self, LoopPointer},
+        repair,
+        repo::Repo,
+    },
     render::text,
     turn::{Look, Turn},
 };
 
 pub(super) fn run(context: &Context, args: ResumeArgs) -> Result<ExitCode, Error> {
     let repo = Repo::discover()?;
-    let mut turn = Turn::need(&repo)?;
     let who = who_acts(&repo, "resume")?.to_owned();
+    let repo = match &args.marker {
+        Some(marker) => {
+            point_at(&repo, marker)?;
+            Repo::discover()?
+        }
+        None => repo,
+    };
+    let mut turn = Turn::need(&repo)?;
+    let Some(choice) = args.choice else {
+        let status = turn.status(Look::WorkTree, Moment::Between)?;
+        context.print(&text::one_line(context.language, &status));
+        let hint = "git nav-loop resume continue | clarify \"TEXT\" | extend [N] | complete | reconfigure";
+        return if args.marker.is_some() {
+            Ok(ExitCode::Done)
+        } else {
+            Err(Error::usage("resume needs a choice", hint))
+        };
+    };
     if turn.state.is_ended() {
         return Err(Error::refused(format!("loop {} has ended", turn.state.id), "git nav-loop start"));
     }
     let resumed = |choice: &str, text_blob, n| Event::LoopResumed { choice: choice.to_owned(), text_blob, n, who };
-    let events = match args.choice {
+    let events = match choice {
         Choice::Reconfigure => {
             let config = Box::new(config::find(&repo, config::Flags::new())?.settings);
             vec![Event::ConfigChanged { config }]
@@ -58,6 +80,36 @@ pub(super) fn run(context: &Context, args: ResumeArgs) -> Result<ExitCode, Error
         context.print(&text::one_line(context.language, &status));
     }
     Ok(ExitCode::Done)
+}
+
+/// Points this branch at the loop that a marker names.
+fn point_at(repo: &Repo, marker: &std::path::Path) -> Result<(), Error> {
+    let shown = marker.display();
+    let named = repair::loop_of_marker(repo, marker)?;
+    let id = named.ok_or_else(|| Error::refused(format!("{shown} names no loop"), "a marker has a line `Loop: ID`"))?;
+    let anchor = loops::anchor_of(repo, &id)?;
+    let hint = "git nav-loop adopt LOOP takes over a loop of another clone";
+    let anchor = anchor.ok_or_else(|| Error::refused(format!("loop {id} is not this clone's"), hint))?;
+    let records = Journal::new(repo).read(&anchor)?.records;
+    let state = LoopState::fold(records, &id).ok_or_else(|| Error::refused(format!("no journal of {id}"), hint))?;
+    if state.is_ended() {
+        return Err(Error::refused(format!("loop {id} has ended"), "git nav-loop start"));
+    }
+    let branch = loops::branch_here(repo)?;
+    let pointer = LoopPointer { id, anchor, branch: branch.clone() };
+    loops::register(repo, &pointer)?;
+    let Some(branch) = branch.filter(|b| state.branch.as_ref() != Some(b)) else { return Ok(()) };
+    let turn = Turn::of(repo, pointer, state);
+    let status = turn.status(Look::HeadOnly, Moment::Between)?;
+    let entered = Event::BranchEntered {
+        branch,
+        head: status.head.clone(),
+        met: status.indicators.letters(),
+        phase: status.phase,
+        verdict: status.gate.verdict,
+    };
+    turn.journal.append(&writer("resume", COMMAND_PATIENCE), vec![turn.draft(entered)])?;
+    Ok(())
 }
 
 fn paused(turn: &Turn<'_>) -> Result<PauseReason, Error> {

@@ -22,7 +22,7 @@ use crate::{
         repo::Repo,
         work_tree::{CleanTree, TestedTree, Unfaithful, tested_tree},
     },
-    turn::{Look, Turn, test_lock},
+    turn::{Look, Turn, last_test_output, test_lock},
 };
 
 /// How long `--wait` waits for another run.
@@ -180,6 +180,7 @@ fn verdict(ran: &Ran, moved: Option<String>) -> (TestVerdict, Option<i32>, Optio
 
 fn conclude(context: &Context, turn: &mut Turn<'_>, run: TestRun, ran: &Ran) -> Result<ExitCode, Error> {
     let (verdict, why, is_pinned, command) = (run.verdict, run.why.clone(), run.pinned, run.command.to_string());
+    keep_output(turn, &ran.tail);
     append(context, turn, "test", vec![Event::TestsRan(Box::new(run))])?;
     turn.refresh()?;
     if !is_pinned && let Some(pinned) = turn.state.pinned_command() {
@@ -196,4 +197,10 @@ fn conclude(context: &Context, turn: &mut Turn<'_>, run: TestRun, ran: &Ran) -> 
             Ok(ExitCode::CannotJudge)
         }
     }
+}
+
+/// The last 64 KiB, for `diagnose`; whatever fails here is let go.
+fn keep_output(turn: &Turn<'_>, tail: &str) {
+    let bytes = tail.as_bytes();
+    drop(std::fs::write(last_test_output(turn.repo), &bytes[bytes.len().saturating_sub(64 << 10)..]));
 }

@@ -32,9 +32,17 @@ pub struct Record {
     pub commit: Option<Oid>,
     /// Which of our programs wrote it.
     pub by: String,
+    /// How often the loop had been taken over when it was written.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub epoch: u32,
     /// What happened.
     #[serde(flatten)]
     pub event: Event,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+fn is_zero(epoch: &u32) -> bool {
+    *epoch == 0
 }
 
 /// What happened. Past tense; unknown kinds are kept in the note and skipped.
@@ -43,6 +51,12 @@ pub struct Record {
 #[expect(missing_docs, reason = "the fields are the format of spec 3.1")]
 pub enum Event {
     LoopStarted(Box<LoopStarted>),
+    LoopAdopted {
+        clone: String,
+    },
+    LoopCompacted {
+        dropped: u32,
+    },
     ConfigChanged {
         config: Box<Settings>,
     },
@@ -133,6 +147,8 @@ struct Envelope<'a> {
     #[serde(default)]
     commit: Option<Oid>,
     by: &'a str,
+    #[serde(default)]
+    epoch: u32,
     #[serde(rename = "type")]
     kind: &'a str,
 }
@@ -437,6 +453,7 @@ impl Record {
                 at: envelope.at.to_owned(),
                 commit: envelope.commit,
                 by: envelope.by.to_owned(),
+                epoch: envelope.epoch,
                 event,
             })),
             _ => Line::Unknown,

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     event::{SignalKind, TestRun, TestVerdict},
-    facts::{Facts, OwnCommit, WorkTree},
+    facts::{DirtyPath, Facts, OwnCommit, WorkTree},
     oid::Oid,
     settings::ProjectManagement,
     state::LoopState,
@@ -28,6 +28,8 @@ pub struct Evidence {
     pub work: Vec<(String, Option<Oid>)>,
     /// Tracked paths of that kind that differ from HEAD; `None` = not looked at.
     pub dirty: Option<Vec<String>>,
+    /// The same with the ids of their content, for the state hash.
+    pub dirty_content: Vec<String>,
     /// Test runs.
     pub tests: Tests,
     /// Simplification.
@@ -142,7 +144,8 @@ pub fn gather(facts: &Facts, state: &LoopState) -> Evidence {
     Evidence {
         own: facts.own.iter().map(|c| c.id.clone()).collect(),
         work: work(facts, state),
-        dirty: dirty(facts, state),
+        dirty: dirty(facts, state).map(|d| d.iter().map(|p| text(&p.path)).collect()),
+        dirty_content: dirty(facts, state).unwrap_or_default().iter().map(|p| content(p)).collect(),
         simplified: simplified(facts, state),
         docs: facts.net_docs().map(|n| (text(&n.change.path), n.change.after.as_ref().map(|e| e.id.clone()))).collect(),
         docs_only_white_space: facts.net.iter().any(|n| n.class == super::path_rules::PathClass::Docs),
@@ -163,12 +166,14 @@ fn work(facts: &Facts, state: &LoopState) -> Vec<(String, Option<Oid>)> {
     counted.map(|n| (text(&n.change.path), n.change.after.as_ref().map(|e| e.id.clone()))).collect()
 }
 
-fn dirty(facts: &Facts, state: &LoopState) -> Option<Vec<String>> {
-    let WorkTree::Looked { code, docs } = &facts.work_tree else {
-        return None;
-    };
+fn dirty<'f>(facts: &'f Facts, state: &LoopState) -> Option<Vec<&'f DirtyPath>> {
+    let WorkTree::Looked { code, docs } = &facts.work_tree else { return None };
     let docs = docs.iter().filter(|_| state.started.docs_only);
-    Some(code.iter().chain(docs).map(text).collect())
+    Some(code.iter().chain(docs).collect())
+}
+
+fn content(dirty: &DirtyPath) -> String {
+    format!("{} {}", dirty.id.as_ref().map_or("-", Oid::as_str), text(&dirty.path))
 }
 
 fn tests(facts: &Facts, state: &LoopState) -> Tests {

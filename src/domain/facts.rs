@@ -91,10 +91,19 @@ pub enum WorkTree {
     /// Tracked paths that differ from HEAD.
     Looked {
         /// Code paths, inside the scope.
-        code: Vec<BString>,
+        code: Vec<DirtyPath>,
         /// Documentation paths.
-        docs: Vec<BString>,
+        docs: Vec<DirtyPath>,
     },
+}
+
+/// A tracked path that is not as HEAD has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirtyPath {
+    /// The path.
+    pub path: BString,
+    /// The id that its content on disk has as a blob; `None` = not there, or not looked up.
+    pub id: Option<Oid>,
 }
 
 /// A completion marker that may count.

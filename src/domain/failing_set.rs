@@ -19,16 +19,25 @@ fn constant(pattern: &str) -> Regex {
     Regex::new(pattern).unwrap()
 }
 
+/// One for each runner, in the order in which they are tried: the first that finds a name reads the output.
 static READERS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let patterns = [
-        r"^test (\S.*?) \.\.\. FAILED$",                                               // cargo
-        r"^\s+(?:FAIL|TIMEOUT|SIGABRT|SIGSEGV) \[[^\]]*\]\s*(?:\([^)]*\)\s*)?(\S.*)$", // nextest
-        r"^(?:FAILED|ERROR) ([^\s:]+\.py(?:::\S+)?)",                                  // pytest
-        r"^\s*--- FAIL: (\S+)",                                                        // go
-        r"^\s+● (.+)$",                                                                // jest
-        r"^\s*(?:FAIL|×)\s+(\S.*?)(?:\s+\d+\s*ms)?$",                                  // vitest
-        r"^not ok \d+(?: -)? (.+)$",                                                   // TAP
-        r#"<testcase\b[^>]*\bname="([^"]+)"[^>]*>\s*<(?:failure|error)\b"#,            // JUnit
+        // nextest
+        r"(?m)^\s+(?:FAIL|TIMEOUT|SIGABRT|SIGSEGV|ABORT) \[[^\]]*\]\s*(?:\([^)]*\)\s*)?(\S.*)$",
+        // cargo test
+        r"(?m)^test (\S.*?)(?: - should panic)? \.\.\. FAILED$",
+        // pytest
+        r"(?m)^(?:FAILED|ERROR) ([^\s:]+\.py(?:::\S+)?)",
+        // go test
+        r"(?m)^\s*--- FAIL: (\S+)",
+        // JUnit
+        r#"<testcase\b[^>]*?\bname="([^"]+)"[^>]*>\s*<(?:failure|error)\b"#,
+        // vitest
+        r"(?m)^\s*FAIL\s+(\S+ > .+)$",
+        // jest
+        r"(?m)^\s+● (.+)$",
+        // TAP
+        r"(?m)^\s*not ok \d+(?: -)? (.+)$",
     ];
     patterns.iter().map(|p| constant(p)).collect()
 });
@@ -43,11 +52,8 @@ static GO_RESULT: LazyLock<Regex> = LazyLock::new(|| constant(r"(?m)^(?:ok|FAIL|
 /// The failing set of a failed run.
 pub fn read(output: &str) -> Vec<String> {
     let plain = ANSI.replace_all(output, "");
-    let mut names = BTreeSet::new();
-    for line in plain.lines() {
-        let found = READERS.iter().find_map(|r| r.captures(line)).map(|c| c[1].trim().to_owned());
-        names.extend(found.filter(|n| !n.contains("# TODO") && !n.contains("# SKIP")));
-    }
+    let names = READERS.iter().map(|reader| names_by(reader, &plain)).find(|names| !names.is_empty());
+    let names = names.unwrap_or_default();
     if names.is_empty() {
         return vec![digest_of_tail(&plain)];
     }
@@ -58,6 +64,12 @@ pub fn read(output: &str) -> Vec<String> {
         bytes <= BYTES
     });
     fits.take(NAMES).collect()
+}
+
+fn names_by(reader: &Regex, plain: &str) -> BTreeSet<String> {
+    let found = reader.captures_iter(plain).map(|c| c[1].trim().to_owned());
+    let expected = |n: &String| n.to_uppercase().contains("# TODO") || n.to_uppercase().contains("# SKIP");
+    found.filter(|n| !n.is_empty() && !expected(n)).collect()
 }
 
 fn digest_of_tail(plain: &str) -> String {
@@ -88,20 +100,25 @@ pub fn collected_nothing(output: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Output of the runners themselves, each with a failing and a passing test.
     #[test]
     fn runners_name_their_failures() {
-        let table = [
-            ("test a::b ... ok\ntest a::c ... FAILED\n", "a::c"),
-            ("        FAIL [   0.004s] (1/2) app a::c\n", "app a::c"),
-            ("FAILED tests/test_x.py::test_y - assert 1 == 2\n", "tests/test_x.py::test_y"),
-            ("--- FAIL: TestSum (0.00s)\n", "TestSum"),
-            ("  ● sum › adds\n", "sum › adds"),
-            (" \u{1b}[31mFAIL\u{1b}[39m  src/a.test.ts > adds 3ms\n", "src/a.test.ts > adds"),
-            ("ok 1 - a\nnot ok 2 - b\n", "b"),
-            ("<testcase classname=\"c\" name=\"n\"><failure/></testcase>", "n"),
+        let table: [(&str, &[&str]); 9] = [
+            (include_str!("../../tests/data/runners/cargo.txt"), &["tests::adds", "tests::panics"]),
+            (include_str!("../../tests/data/runners/nextest.txt"), &["sums tests::adds"]),
+            (
+                include_str!("../../tests/data/runners/pytest.txt"),
+                &["test_x.py::TestSum::test_adds", "test_x.py::test_param[2]"],
+            ),
+            (include_str!("../../tests/data/runners/go.txt"), &["TestAdds", "TestAdds/one"]),
+            (include_str!("../../tests/data/runners/jest.txt"), &["sum › adds"]),
+            (include_str!("../../tests/data/runners/vitest.txt"), &["v/sum.spec.mjs > sum > adds"]),
+            (include_str!("../../tests/data/runners/tap-node.txt"), &["adds"]),
+            (include_str!("../../tests/data/runners/tap-perl.txt"), &["adds"]),
+            (include_str!("../../tests/data/runners/junit-node.txt"), &["adds"]),
         ];
-        for (output, name) in table {
-            assert_eq!(read(output), [name], "{output}");
+        for (output, names) in table {
+            assert_eq!(read(output), names, "{output}");
         }
     }
 

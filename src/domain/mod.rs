@@ -26,4 +26,9 @@ pub mod decision;
 pub mod marker;
 pub mod status;
 
+pub mod compaction;
+pub mod diagnosis;
 pub mod iteration;
+pub mod plumbing;
+pub mod success;
+pub mod trigger;

@@ -121,7 +121,7 @@ pub struct StateInput<'a> {
     pub met: Vec<&'a str>,
     /// The code of the net change: path → blob (empty = deleted).
     pub code: BTreeMap<String, String>,
-    /// Dirty tracked code paths, where a command ends the iteration.
+    /// Dirty tracked code paths with the ids of their content, where a command ends the iteration.
     pub dirty: Vec<String>,
     /// The failing set.
     pub failing: &'a [String],

@@ -48,6 +48,23 @@ pub struct Dated<T> {
     pub what: T,
 }
 
+impl<T> Dated<T> {
+    fn new((at, seq): (String, u64), what: T) -> Self {
+        Self { at, seq, what }
+    }
+}
+
+/// A step of the completion protocol, as recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtocolStep {
+    /// Its name.
+    pub step: String,
+    /// `done`, `skipped` or `failed`.
+    pub result: String,
+    /// Why, where that is not plain.
+    pub why: String,
+}
+
 /// A marker that the journal holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedMarker {
@@ -79,6 +96,10 @@ pub struct LoopState {
     pub started_at: String,
     /// How it was started.
     pub started: LoopStarted,
+    /// The clone that owns it.
+    pub owner: String,
+    /// How often it was taken over.
+    pub epoch: u32,
     /// The settings in force.
     pub settings: Settings,
     /// The branch it was last seen on.
@@ -104,17 +125,21 @@ pub struct LoopState {
     /// What the tracker last said.
     pub ticket_check: Option<CheckedTicket>,
     /// Ended iterations, oldest first.
-    pub history: Vec<IterationEnded>,
+    pub history: Vec<Dated<IterationEnded>>,
     /// Where in `history` the current streak may begin (a person's decision resets it).
     pub streak_start: usize,
     /// Whether files were reported read.
     pub files_read: bool,
     /// How often it diversified.
     pub diversified: u32,
+    /// How often it paused by stagnation.
+    pub stagnation_pauses: u32,
+    /// The clarification that came with the newest resume.
+    pub last_text: Option<Oid>,
     /// Whether the gate was seen open.
     pub gate_opened: bool,
-    /// Names of protocol steps that are recorded.
-    pub steps: Vec<(String, String)>,
+    /// Protocol steps that are recorded, in order.
+    pub steps: Vec<ProtocolStep>,
     /// When it ended.
     pub ended_at: Option<String>,
     /// Highest `seq` seen.
@@ -151,40 +176,40 @@ pub fn read_note(on: &Oid, text: &[u8]) -> NoteContent {
 
 /// Brings a loop's records into their order: by `seq`, `at`, `id`; of equal ids the first; a `seq` far past the
 /// number of lines is no fact.
-fn in_order<'r>(records: &'r [Record], loop_id: &str) -> Vec<&'r Record> {
-    let mut own: Vec<&Record> = records.iter().filter(|r| r.loop_id == loop_id).collect();
+fn in_order(records: Vec<Record>, loop_id: &str) -> Vec<Record> {
+    let mut own: Vec<Record> = records.into_iter().filter(|r| r.loop_id == loop_id).collect();
     let limit = own.len() as u64 + 1_000;
     own.retain(|r| r.seq <= limit);
     own.sort_by(|a, b| (a.seq, &a.at, &a.id).cmp(&(b.seq, &b.at, &b.id)));
     let mut seen = HashSet::new();
-    own.into_iter().filter(|r| seen.insert(r.id.as_str())).collect()
+    own.retain(|r| seen.insert(r.id.clone()));
+    own
 }
 
 impl LoopState {
     /// Folds the records of loop `loop_id`; `None` when there is no start among them.
-    pub fn fold(records: &[Record], loop_id: &str) -> Option<Self> {
-        let ordered = in_order(records, loop_id);
-        let first = ordered.iter().position(|r| matches!(r.event, Event::LoopStarted(_)))?;
-        let mut state = Self::begun(ordered[first])?;
-        for record in ordered.iter().skip(first + 1) {
+    pub fn fold(records: Vec<Record>, loop_id: &str) -> Option<Self> {
+        let mut ordered = in_order(records, loop_id).into_iter();
+        let mut state = ordered.by_ref().find_map(Self::begun)?;
+        for record in ordered {
+            state.last_seq = record.seq;
             state.apply(record);
         }
-        state.last_seq = ordered.last().map_or(0, |r| r.seq);
         Some(state)
     }
 
-    fn begun(record: &Record) -> Option<Self> {
-        let Event::LoopStarted(started) = &record.event else {
-            return None;
-        };
+    fn begun(record: Record) -> Option<Self> {
+        let Event::LoopStarted(started) = record.event else { return None };
         Some(Self {
-            id: record.loop_id.clone(),
-            anchor: record.on.clone(),
-            started_at: record.at.clone(),
+            id: record.loop_id,
+            anchor: record.on,
+            started_at: record.at,
+            owner: started.clone.clone(),
+            epoch: 0,
             settings: started.config.clone(),
             branch: started.branch.clone(),
             driver: started.driver,
-            started: (**started).clone(),
+            started: *started,
             iteration: 1,
             iteration_over: false,
             status: LoopStatus::Running,
@@ -198,6 +223,8 @@ impl LoopState {
             streak_start: 0,
             files_read: false,
             diversified: 0,
+            stagnation_pauses: 0,
+            last_text: None,
             gate_opened: false,
             steps: Vec::new(),
             ended_at: None,
@@ -205,38 +232,33 @@ impl LoopState {
         })
     }
 
-    fn apply(&mut self, record: &Record) {
-        if !self.takes(&record.event) {
+    fn apply(&mut self, record: Record) {
+        // Events that the former owner wrote after somebody took the loop over are kept, and not folded.
+        if record.epoch < self.epoch || !self.takes(&record.event) {
             return;
         }
-        match &record.event {
-            Event::ConfigChanged { config } => self.settings = (**config).clone(),
-            Event::DriverChanged { driver } => self.driver = *driver,
-            Event::BranchEntered { branch, .. } => self.branch = Some(branch.clone()),
-            Event::FilesReported { read, .. } => self.files_read |= *read > 0,
-            Event::TestsRan(run) => self.runs.push(dated(record, (**run).clone())),
-            Event::SignalGiven(signal) => self.signals.push(dated(record, signal.clone())),
+        let dated = |at: String| (at, record.seq);
+        match record.event {
+            Event::LoopAdopted { clone } => (self.owner, self.epoch) = (clone, record.epoch),
+            Event::ConfigChanged { config } => self.settings = *config,
+            Event::DriverChanged { driver } => self.driver = driver,
+            Event::BranchEntered { branch, .. } => self.branch = Some(branch),
+            Event::FilesReported { read, .. } => self.files_read |= read > 0,
+            Event::TestsRan(run) => self.runs.push(Dated::new(dated(record.at), *run)),
+            Event::SignalGiven(signal) => self.signals.push(Dated::new(dated(record.at), signal)),
             Event::IndicatorRecorded { name, code, head } if name == "code_simplified" => {
-                self.simplified.push(dated(record, (code.clone(), head.clone())));
+                self.simplified.push(Dated::new(dated(record.at), (code, head)));
             }
-            Event::MarkerCreated { path, blob, partial } => {
-                let marker = RecordedMarker { path: path.clone(), blob: blob.clone(), partial: *partial };
-                self.markers.push(marker);
-            }
-            Event::TicketChecked { ticket, state, .. } => {
-                self.ticket_check = Some(CheckedTicket { ticket: ticket.clone(), state: state.clone() });
-            }
-            Event::IterationEnded(ended) => self.end_iteration(ended),
-            Event::LoopPaused { reason, why } => {
-                self.status = LoopStatus::Paused(*reason);
-                self.pause_why = why.clone();
-            }
-            Event::LoopResumed { choice, n, .. } => self.resume(choice, *n),
+            Event::MarkerCreated { path, blob, partial } => self.markers.push(RecordedMarker { path, blob, partial }),
+            Event::TicketChecked { ticket, state, .. } => self.ticket_check = Some(CheckedTicket { ticket, state }),
+            Event::IterationEnded(ended) => self.end_iteration(Dated::new(dated(record.at), *ended)),
             Event::Diversified { .. } => self.diversified += 1,
+            Event::LoopPaused { reason, why } => self.pause(reason, why),
+            Event::LoopResumed { choice, n, text_blob, .. } => self.resume(&choice, n, text_blob),
             Event::GateOpened { .. } => self.gate_opened = true,
-            Event::StepDone { step, result, .. } => self.steps.push((step.clone(), result.clone())),
-            Event::LoopCompleted { basis } => self.end(record, LoopStatus::Completed(basis.clone())),
-            Event::LoopAborted { reason, .. } => self.end(record, LoopStatus::Aborted(reason.clone())),
+            Event::StepDone { step, result, why } => self.steps.push(ProtocolStep { step, result, why }),
+            Event::LoopCompleted { basis } => self.end(record.at, LoopStatus::Completed(basis)),
+            Event::LoopAborted { reason, .. } => self.end(record.at, LoopStatus::Aborted(reason)),
             _ => {}
         }
     }
@@ -263,13 +285,20 @@ impl LoopState {
         matches!(self.status, LoopStatus::Aborted(_))
     }
 
-    fn end_iteration(&mut self, ended: &IterationEnded) {
-        self.iteration = self.iteration.max(ended.iteration);
+    fn end_iteration(&mut self, ended: Dated<IterationEnded>) {
+        self.iteration = self.iteration.max(ended.what.iteration);
         self.iteration_over = true;
-        self.history.push(ended.clone());
+        self.history.push(ended);
     }
 
-    fn resume(&mut self, choice: &str, n: Option<u32>) {
+    fn pause(&mut self, reason: PauseReason, why: String) {
+        self.status = LoopStatus::Paused(reason);
+        self.pause_why = why;
+        self.stagnation_pauses += u32::from(reason == PauseReason::Stagnation);
+    }
+
+    fn resume(&mut self, choice: &str, n: Option<u32>, text: Option<Oid>) {
+        self.last_text = text;
         self.status = LoopStatus::Running;
         self.pause_why.clear();
         self.iteration += 1;
@@ -280,11 +309,11 @@ impl LoopState {
         }
     }
 
-    fn end(&mut self, record: &Record, status: LoopStatus) {
+    fn end(&mut self, at: String, status: LoopStatus) {
         self.iteration = self.shown_iteration();
         self.iteration_over = false;
         self.status = status;
-        self.ended_at = Some(record.at.clone());
+        self.ended_at = Some(at);
     }
 
     /// Whether it is completed or aborted.
@@ -295,7 +324,7 @@ impl LoopState {
     /// The number to show: the iteration under way, or while paused or ended the one that stood last. A pause
     /// keeps the number, resuming adds one; so does an iteration that ended with an open gate.
     pub fn shown_iteration(&self) -> u32 {
-        let opened = self.history.last().is_some_and(|h| h.verdict == Verdict::Exit);
+        let opened = self.history.last().is_some_and(|h| h.what.verdict == Verdict::Exit);
         let under_way = self.status == LoopStatus::Running && self.iteration_over && !opened;
         self.iteration + u32::from(under_way)
     }
@@ -306,13 +335,9 @@ impl LoopState {
     }
 
     /// Hashes of the iterations that count for stagnation, oldest first.
-    pub fn streak_history(&self) -> &[IterationEnded] {
+    pub fn streak_history(&self) -> &[Dated<IterationEnded>] {
         &self.history[self.streak_start.min(self.history.len())..]
     }
-}
-
-fn dated<T>(record: &Record, what: T) -> Dated<T> {
-    Dated { at: record.at.clone(), seq: record.seq, what }
 }
 
 /// The line of loop `loop_id` on a commit's own note, when it was seen being made there.

@@ -15,6 +15,7 @@ use super::{
     phase::{Phase, PhaseInput, detect, progress},
     stagnation::{self, Fingerprint, Stagnation, StateInput, state_hash},
     state::{LoopState, LoopStatus},
+    success::{self, Success},
 };
 
 /// What to do next, first that fits.
@@ -82,6 +83,7 @@ pub struct Status {
     pub disk_marker: bool,
     pub failing: Vec<String>,
     pub show_block: bool,
+    pub success: Option<Success>,
 }
 
 /// Which moment is looked at.
@@ -126,7 +128,7 @@ pub fn view(facts: &Facts, state: &LoopState, moment: Moment) -> Status {
         exit_signal: evidence.signal.state == SignalState::Valid,
         signal_state: evidence.signal.state,
         signal_reason: evidence.signal.reason.clone(),
-        previous_hash: state.history.last().map(|h| h.state_hash.clone()),
+        previous_hash: state.history.last().map(|h| h.what.state_hash.clone()),
         threshold: state.settings.stagnation_threshold,
         min_indicators: state.settings.min_indicators,
         tests: evidence.tests.pinned.clone(),
@@ -135,6 +137,7 @@ pub fn view(facts: &Facts, state: &LoopState, moment: Moment) -> Status {
         dirty: evidence.dirty.as_ref().map(|d| d.len() as u32),
         disk_marker: matches!(evidence.marker, Some(super::evidence::MarkerEvidence::OnDisk(_))),
         show_block: state.settings.show_status_block,
+        success: success::judge(state),
         state_hash: hash,
         failing,
         stagnation,
@@ -167,12 +170,12 @@ fn hash(facts: &Facts, state: &LoopState, evidence: &Evidence, indicators: &Indi
         .map(|n| (n.change.path.to_string(), n.change.after.as_ref().map(|e| e.id.to_string()).unwrap_or_default()))
         .collect();
     let met = indicators.in_state(super::indicator::IndicatorState::Met).map(Indicator::name).collect();
-    let dirty = evidence.dirty.clone().unwrap_or_default();
+    let dirty = evidence.dirty_content.clone();
     state_hash(&StateInput { phase: phase.name(), met, code, dirty, failing: &failing(evidence) })
 }
 
 fn stagnant(state: &LoopState, hash: &str, failing: &[String], indicators: &Indicators, moment: Moment) -> Stagnation {
-    let mut history: Vec<Fingerprint> = state.streak_history().iter().map(Fingerprint::from).collect();
+    let mut history: Vec<Fingerprint> = state.streak_history().iter().map(|h| Fingerprint::from(&h.what)).collect();
     if moment == Moment::IterationEnd {
         let met = indicators.in_state(super::indicator::IndicatorState::Met).map(|i| i.name().to_owned()).collect();
         history.push(Fingerprint { hash: hash.to_owned(), failing: failing.to_vec(), met });
@@ -235,9 +238,10 @@ fn last_action(facts: &Facts, state: &LoopState) -> LastAction {
     let commit = facts.own.last().map(|c| (c.at.clone(), LastAction::Committed(c.subject.clone())));
     let run = state.runs.last().map(|r| (r.at.clone(), LastAction::Tested(r.what.command.to_string(), r.what.verdict)));
     let signal = state.signals.last().map(|s| (s.at.clone(), LastAction::Signalled(s.what.kind)));
-    let newest = [commit, run, signal].into_iter().flatten().max_by(|a, b| a.0.cmp(&b.0));
-    let turn = state.history.last().filter(|h| h.driver != Driver::Commit).map(|h| LastAction::TurnEnded(h.iteration));
-    newest.map(|(_, action)| action).or(turn).unwrap_or(LastAction::Started)
+    let ended = state.history.last().filter(|h| h.what.driver != Driver::Commit);
+    let turn = ended.map(|h| (h.at.clone(), LastAction::TurnEnded(h.what.iteration)));
+    let newest = [turn, commit, run, signal].into_iter().flatten().max_by(|a, b| a.0.cmp(&b.0));
+    newest.map_or(LastAction::Started, |(_, action)| action)
 }
 
 /// Subjects of own commits that touch the net change, newly met indicators, or nothing: at most five and a count.

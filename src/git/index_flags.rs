@@ -41,13 +41,27 @@ pub fn flagged(repo: &Repo) -> Result<Vec<Flagged>, GitError> {
 /// Those whose content on disk is not what the index holds.
 pub fn hidden_changes(repo: &Repo) -> Result<Vec<BString>, GitError> {
     let flagged = flagged(repo)?;
+    let paths: Vec<BString> = flagged.iter().map(|f| f.path.clone()).collect();
+    let ids = ids_on_disk(repo, &paths)?;
+    let changed = flagged.into_iter().zip(ids).filter(|(f, id)| id.as_ref() != Some(&f.id));
+    Ok(changed.map(|(f, _)| f.path).collect())
+}
+
+/// How many files are hashed in one look; with more dirty files than that, the rest count by name.
+const HASHED: usize = 1_000;
+
+/// The id that each path's content on disk has as a blob, with git's own filters; `None` = no plain file there.
+pub fn ids_on_disk(repo: &Repo, paths: &[BString]) -> Result<Vec<Option<Oid>>, GitError> {
     let top = repo.need_work_tree()?;
-    let mut changed = Vec::new();
-    for batch in flagged.chunks(500) {
-        let paths = batch.iter().map(|f| os_path(&f.path));
-        let printed = Git::new("hash-object").in_dir(top).arg("--").args(paths).output()?;
-        let ids = printed.lines().map(|l| Oid::parse(&l.to_str_lossy()));
-        changed.extend(batch.iter().zip(ids).filter(|(f, id)| id.as_ref() != Some(&f.id)).map(|(f, _)| f.path.clone()));
+    let is_file = |p: &BString| top.join(os_path(p)).symlink_metadata().is_ok_and(|m| m.is_file());
+    let mut ids = vec![None; paths.len()];
+    let files: Vec<usize> = (0..paths.len()).filter(|i| is_file(&paths[*i])).take(HASHED).collect();
+    for batch in files.chunks(250) {
+        let names = batch.iter().map(|i| os_path(&paths[*i]));
+        let printed = Git::new("hash-object").in_dir(top).arg("--").args(names).output()?;
+        for (place, line) in batch.iter().zip(printed.lines()) {
+            ids[*place] = Oid::parse(&line.to_str_lossy());
+        }
     }
-    Ok(changed)
+    Ok(ids)
 }

@@ -38,6 +38,8 @@ pub struct Draft {
     pub loop_id: String,
     /// The commit it is about, where that is another.
     pub commit: Option<Oid>,
+    /// How often the loop was taken over.
+    pub epoch: u32,
     /// What happened.
     pub event: Event,
 }
@@ -132,6 +134,94 @@ impl<'r> Journal<'r> {
     /// Files that wait in the spool.
     pub fn waiting(&self) -> usize {
         self.spool.files().len()
+    }
+
+    /// The anchor and the records of loop `loop_id`, wherever in the journal it lies.
+    pub fn find_loop(&self, loop_id: &str) -> Result<Option<(Oid, Vec<Record>)>, GitError> {
+        if let Some(anchor) = super::loops::anchor_of(self.repo, loop_id)? {
+            return Ok(Some((anchor.clone(), self.read(&anchor)?.records)));
+        }
+        let found = self.loops()?.into_iter().find(|(id, ..)| id == loop_id);
+        Ok(found.map(|(_, anchor, records)| (anchor, records)))
+    }
+
+    /// Every loop in the journal, with its anchor and its note's records.
+    pub fn loops(&self) -> Result<Vec<(String, Oid, Vec<Record>)>, GitError> {
+        let mut loops = Vec::new();
+        for (on, blob) in self.list()? {
+            let Some(text) = self.repo.blob(&blob, super::notes_tree::NOTE_LIMIT)? else { continue };
+            if !text.windows(b"loop_started".len()).any(|w| w == b"loop_started") {
+                continue;
+            }
+            let content = self.read(&on)?;
+            let started = content.records.iter().filter(|r| matches!(r.event, Event::LoopStarted(_)));
+            let ids: HashSet<String> = started.map(|r| r.loop_id.clone()).collect();
+            loops.extend(ids.into_iter().map(|id| (id, on.clone(), content.records.clone())));
+        }
+        Ok(loops)
+    }
+
+    /// Takes events with the ids in `drop` out of the note on `anchor` and records how many. Asked for explicitly; the
+    /// only place where an event leaves a note.
+    pub fn compact(
+        &self,
+        writer: &Writer,
+        anchor: &Oid,
+        loop_id: &str,
+        drop: &HashSet<String>,
+    ) -> Result<u32, GitError> {
+        if drop.is_empty() {
+            return Ok(0);
+        }
+        let deadline = Instant::now() + writer.patience;
+        let _lock = Lock::take(self.repo.state_dir().join("lock"), deadline)?;
+        let dropped = RefCell::new(0);
+        self.write(writer, deadline, |tree| {
+            let text = tree.read(anchor)?;
+            let mut next = HashMap::new();
+            scan_envelopes(&text, &mut next);
+            let is_dropped = |line: &&[u8]| {
+                let envelope = serde_json::from_slice::<Envelope<'_>>(line);
+                envelope.is_ok_and(|e| e.loop_id == loop_id && drop.contains(e.id))
+            };
+            let all: Vec<&[u8]> = text.split(|b| *b == b'\n').filter(|l| !l.trim_ascii().is_empty()).collect();
+            let kept: Vec<&[u8]> = all.iter().copied().filter(|l| !is_dropped(l)).collect();
+            let count = u32::try_from(all.len() - kept.len()).unwrap_or(u32::MAX);
+            let event = Event::LoopCompacted { dropped: count };
+            let draft = Draft { on: anchor.clone(), loop_id: loop_id.to_owned(), commit: None, epoch: 0, event };
+            let seq = next.get(loop_id).copied().unwrap_or(0) + 1;
+            let line = Record { seq, ..record(draft, writer)? }.to_line();
+            let mut text = kept.join(&b'\n');
+            text.push(b'\n');
+            text.extend(line.as_bytes());
+            text.push(b'\n');
+            *dropped.borrow_mut() = count;
+            tree.replace(anchor, &text)
+        })?;
+        Ok(dropped.into_inner())
+    }
+
+    /// Puts lost lines back, as they were.
+    pub fn restore(&self, writer: &Writer, lost: &BTreeMap<Oid, Vec<String>>) -> Result<(), GitError> {
+        let deadline = Instant::now() + writer.patience;
+        let _lock = Lock::take(self.repo.state_dir().join("lock"), deadline)?;
+        self.write(writer, deadline, |tree| {
+            for (on, lines) in lost {
+                let mut text = tree.read(on)?;
+                let ids = scan_envelopes(&text, &mut HashMap::new());
+                let is_new = |l: &&String| serde_json::from_str::<Envelope<'_>>(l).is_ok_and(|e| !ids.contains(e.id));
+                for line in lines.iter().filter(is_new) {
+                    if !text.is_empty() && !text.ends_with(b"\n") {
+                        text.push(b'\n');
+                    }
+                    text.extend(line.as_bytes());
+                    text.push(b'\n');
+                }
+                tree.replace(on, &text)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// Appends `drafts`, and whatever else waits.
@@ -294,6 +384,7 @@ fn record(draft: Draft, writer: &Writer) -> Result<Record, GitError> {
         at: writer.now.clone(),
         commit: draft.commit,
         by: writer.by.clone(),
+        epoch: draft.epoch,
         event: draft.event,
     };
     record.id = if is_shared { record.content_id() } else { random_id()? };

@@ -88,19 +88,6 @@ pub fn anchor_of(repo: &Repo, id: &str) -> Result<Option<Oid>, GitError> {
     Ok(serde_json::from_str::<RunningFile>(&text).ok().map(|f| f.anchor))
 }
 
-/// Every loop that this clone has an anchor or a running file of.
-pub fn known() -> Result<Vec<(String, Oid)>, GitError> {
-    let printed =
-        Git::new("for-each-ref").args(["--format=%(refname) %(objectname)", "refs/nav-loop/anchors/"]).output()?;
-    let text = String::from_utf8_lossy(&printed).into_owned();
-    let pairs = text.lines().filter_map(|l| {
-        let (name, id) = l.split_once(' ')?;
-        let loop_id = name.strip_prefix("refs/nav-loop/anchors/")?;
-        Some((loop_id.to_owned(), Oid::parse(id)?)).filter(|(id, _)| is_loop_id(id))
-    });
-    Ok(pairs.collect())
-}
-
 /// Whether the loop has a running file, which makes hooks look.
 pub fn is_registered(repo: &Repo, id: &str) -> bool {
     running_file(repo, id).exists()
@@ -132,6 +119,11 @@ pub fn keep_anchor(repo: &Repo, pointer: &LoopPointer) -> Result<(), GitError> {
 /// Makes hooks see the loop and the branch (or this detached work tree) point to it.
 pub fn register(repo: &Repo, pointer: &LoopPointer) -> Result<(), GitError> {
     point(repo, pointer)?;
+    register_running(repo, pointer)
+}
+
+/// Makes hooks see the loop.
+pub fn register_running(repo: &Repo, pointer: &LoopPointer) -> Result<(), GitError> {
     let content = RunningFile { anchor: pointer.anchor.clone(), branch: pointer.branch.clone() };
     let text = serde_json::to_string(&content).unwrap_or_default();
     write_file(&running_file(repo, &pointer.id), &text)

@@ -9,6 +9,7 @@ pub mod program;
 pub mod refs;
 pub mod repo;
 
+pub mod commit;
 pub mod history;
 pub mod index_flags;
 pub mod target;
@@ -25,5 +26,6 @@ pub mod marker_file;
 pub mod spool;
 
 pub mod install;
+pub mod repair;
 
 pub use error::GitError;

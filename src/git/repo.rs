@@ -135,8 +135,8 @@ impl Repo {
         if header.size() > limit {
             return Ok(None);
         }
-        let object = self.gix.find_object(gix_id(id)?).map_err(GitError::object)?;
-        Ok(Some(object.data.clone()))
+        let mut object = self.gix.find_object(gix_id(id)?).map_err(GitError::object)?;
+        Ok(Some(std::mem::take(&mut object.data)))
     }
 
     /// The id that `bytes` have as a blob; nothing is written.

@@ -19,7 +19,7 @@ use super::{
     repo::Repo,
 };
 use crate::domain::{
-    facts::{Change, Entry, MarkerFile, WorkTree},
+    facts::{Change, DirtyPath, Entry, MarkerFile, WorkTree},
     marker,
     oid::Oid,
     path_rules::{PathClass, PathRules},
@@ -37,11 +37,14 @@ pub fn look(repo: &Repo, rules: &PathRules) -> Result<WorkTree, GitError> {
     let printed = status.output()?;
     let mut dirty: BTreeSet<BString> = hidden.into_iter().collect();
     dirty.extend(printed.split(|b| *b == 0).filter_map(|e| e.get(3..)).map(BString::from));
+    let dirty: Vec<BString> = dirty.into_iter().collect();
+    let ids = index_flags::ids_on_disk(repo, &dirty)?;
     let (mut code, mut docs) = (Vec::new(), Vec::new());
-    for path in dirty {
-        match rules.class(path.as_bstr()) {
+    for (path, id) in dirty.into_iter().zip(ids) {
+        let path = DirtyPath { path, id };
+        match rules.class(path.path.as_bstr()) {
             PathClass::Docs => docs.push(path),
-            _ if rules.is_code(path.as_bstr()) => code.push(path),
+            _ if rules.is_code(path.path.as_bstr()) => code.push(path),
             _ => {}
         }
     }

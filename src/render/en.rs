@@ -5,10 +5,13 @@ use super::{
     visible::{visible, visible_short},
 };
 use crate::domain::{
+    diagnosis::Diagnosis,
     event::{PauseReason, SignalKind, TestVerdict},
     gate::{GateReason, Verdict},
     indicator::{Indicator, Reason},
+    stagnation::StagnationRule,
     status::{LastAction, NextAction, Status},
+    success::Criterion,
 };
 
 /// The fixed phrases.
@@ -64,7 +67,82 @@ pub const PHRASES: Phrases = Phrases {
     signal: "Signal",
     check_with: "Check with plain git",
     weak: "weak: the gate opens with neither committed code nor passing tests",
+    time: "Time",
+    commit: "Commit",
+    indicators: "Indicators",
+    verdict: "Verdict",
+    success,
+    same_state: |n| format!("Same state detected for {n} consecutive iterations."),
+    current_state: "Current State",
+    causes_heading: "Possible causes",
+    causes: [
+        "Blocked by external dependency",
+        "Unclear requirements",
+        "Test failures preventing progress",
+        "Missing context or permissions",
+    ],
+    options: "Options",
+    stagnation_options: [
+        "[Continue] - Try one more iteration",
+        "[Clarify] - Explain what's blocking",
+        "[Abort] - End loop, manual intervention",
+    ],
+    without_completion: |max| format!("Completed {max} iterations without full completion."),
+    progress_made: "Progress made",
+    limit_options: [
+        "[Extend] - Add 3 more iterations",
+        "[Complete] - Accept current state as done",
+        "[Abort] - Exit without completion",
+    ],
+    person_decides: "A person decides",
+    protocol: "Completion protocol",
+    protocol_step,
+    protocol_result: |result| match result {
+        "done" => "done",
+        "failed" => "failed",
+        _ => "skipped",
+    },
+    left: "Left in the work tree",
+    repeats,
+    missing: "Missing",
+    failing: "Failing",
+    phase_action: |phase| match phase {
+        "RESEARCH" => "Explore codebase, find patterns",
+        "IMPL" => "Write code, make changes",
+        "VERIFY" => "Run tests, validate functionality, simplify code",
+        "COMPLETE" => "All indicators met, ready to exit",
+        _ => "Load context, understand requirements",
+    },
 };
+
+fn success(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::WithinLimit => "task completed within max_iterations",
+        Criterion::NoStagnation => "no stagnation pause, or resolved",
+        Criterion::BothConditions => "EXIT_SIGNAL and heuristics both satisfied",
+        Criterion::MarkerWritten => "completion marker includes the loop state",
+        Criterion::ProgressSeen => "clear progress at each iteration",
+    }
+}
+
+fn protocol_step(step: &str) -> &'static str {
+    match step {
+        "commit" => "commit changes",
+        "archive" => "archive task document",
+        "ticket" => "close ticket",
+        "marker" => "create completion marker",
+        _ => "suggest compaction",
+    }
+}
+
+fn repeats(found: &Diagnosis) -> String {
+    match found.rule {
+        Some(StagnationRule::SameState) => format!("The same state {} times", found.repeats),
+        Some(StagnationRule::Cycle(n)) => format!("A cycle of {n} states {} times", found.repeats),
+        Some(StagnationRule::SameFailures) => "The same failing tests, and nothing newly met".into(),
+        None => "Nothing repeats".into(),
+    }
+}
 
 fn indicator(indicator: Indicator) -> &'static str {
     match indicator {

@@ -4,7 +4,13 @@ use serde_json::{Value, json};
 
 use super::Language;
 use crate::{
-    domain::{evidence::SignalState, gate::Verdict, indicator::Indicator, state::LoopStatus, status::Status},
+    domain::{
+        evidence::SignalState,
+        gate::Verdict,
+        indicator::Indicator,
+        state::{LoopStatus, ProtocolStep},
+        status::Status,
+    },
     error::Error,
     exit_code::ExitCode,
 };
@@ -85,9 +91,21 @@ pub fn status(status: &Status, code: ExitCode) -> Value {
         "last_action": Language::En.last_action(&status.last_action),
         "next_action": Language::En.next_action(&status.next_action),
         "tests": status.tests,
+        "success": status.success.map(|s| serde_json::Map::from_iter(s.as_pairs())),
     });
     if let (Value::Object(into), Value::Object(more)) = (&mut value, more) {
         into.extend(more);
+    }
+    value
+}
+
+/// The status with the completion protocol's steps.
+pub fn completed(status: &Status, steps: &[ProtocolStep], left: &[String]) -> Value {
+    let mut value = self::status(status, ExitCode::Done);
+    let steps: Vec<Value> = steps.iter().map(|s| json!({"step": s.step, "result": s.result, "why": s.why})).collect();
+    if let Value::Object(into) = &mut value {
+        into.insert("steps".to_owned(), steps.into());
+        into.insert("left".to_owned(), left.into());
     }
     value
 }

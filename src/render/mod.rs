@@ -8,8 +8,10 @@ pub mod visible;
 pub mod zh;
 
 use crate::domain::{
+    diagnosis::Diagnosis,
     indicator::{Indicator, Reason},
     status::{LastAction, NextAction, Status},
+    success::Criterion,
 };
 
 /// The languages that are spoken.
@@ -123,4 +125,27 @@ pub struct Phrases {
     pub signal: &'static str,
     pub check_with: &'static str,
     pub weak: &'static str,
+    pub time: &'static str,
+    pub commit: &'static str,
+    pub indicators: &'static str,
+    pub verdict: &'static str,
+    pub success: fn(Criterion) -> &'static str,
+    pub same_state: fn(u32) -> String,
+    pub current_state: &'static str,
+    pub causes_heading: &'static str,
+    pub causes: [&'static str; 4],
+    pub options: &'static str,
+    pub stagnation_options: [&'static str; 3],
+    pub without_completion: fn(u32) -> String,
+    pub progress_made: &'static str,
+    pub limit_options: [&'static str; 3],
+    pub person_decides: &'static str,
+    pub protocol: &'static str,
+    pub protocol_step: fn(&str) -> &'static str,
+    pub protocol_result: fn(&str) -> &'static str,
+    pub left: &'static str,
+    pub repeats: fn(&Diagnosis) -> String,
+    pub missing: &'static str,
+    pub failing: &'static str,
+    pub phase_action: fn(&str) -> &'static str,
 }

@@ -2,8 +2,10 @@
 
 use super::{Language, Phrases, visible::visible_short};
 use crate::domain::{
-    indicator::{Finding, IndicatorState, Reason},
-    state::LoopStatus,
+    diagnosis::Diagnosis,
+    event::PauseReason,
+    indicator::{Finding, Indicator, IndicatorState, Reason},
+    state::{LoopStatus, ProtocolStep},
     status::Status,
 };
 
@@ -27,6 +29,48 @@ pub fn start_block(language: Language, title: &str, max_iterations: u32, thresho
 
 /// The `NAVIGATOR_STATUS` block.
 pub fn status_block(language: Language, status: &Status) -> String {
+    let met: Vec<Indicator> = status.indicators.in_state(IndicatorState::Met).collect();
+    plain_block(
+        language,
+        &PlainBlock {
+            phase: status.phase.name(),
+            iteration: status.iteration,
+            max_iterations: status.max_iterations,
+            progress: status.progress,
+            met: &met,
+            total: status.gate.total,
+            min: status.min_indicators,
+            signal: status.exit_signal,
+            hash: short_hash(&status.state_hash),
+            previous: status.previous_hash.as_deref().map_or("", short_hash),
+            count: status.stagnation.count,
+            threshold: status.threshold,
+            next_action: Some(&language.next_action(&status.next_action)),
+        },
+    )
+}
+
+/// What a status block shows.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "each field is the line it fills")]
+pub struct PlainBlock<'a> {
+    pub phase: &'a str,
+    pub iteration: u32,
+    pub max_iterations: u32,
+    pub progress: u32,
+    pub met: &'a [Indicator],
+    pub total: u32,
+    pub min: u32,
+    pub signal: bool,
+    pub hash: &'a str,
+    pub previous: &'a str,
+    pub count: u32,
+    pub threshold: u32,
+    pub next_action: Option<&'a str>,
+}
+
+/// A status block from its values alone.
+pub fn plain_block(language: Language, block: &PlainBlock<'_>) -> String {
     let p = language.phrases();
     let mut body = String::new();
     let mut line = |text: String| {
@@ -34,32 +78,112 @@ pub fn status_block(language: Language, status: &Status) -> String {
         body.push('\n');
     };
     let c = p.colon;
-    line(format!("{}{c}{}", p.phase, status.phase.name()));
-    line(format!("{}{c}{}/{}", p.iteration, status.iteration, status.max_iterations));
-    line(format!("{}{c}{}%", p.progress, status.progress));
+    line(format!("{}{c}{}", p.phase, visible_short(block.phase, 40)));
+    line(format!("{}{c}{}/{}", p.iteration, block.iteration, block.max_iterations));
+    line(format!("{}{c}{}%", p.progress, block.progress));
     line(format!("\n{}{}", p.indicators_heading, c.trim_end()));
-    status.indicators.0.iter().for_each(|f| line(indicator_line(p, f, false)));
+    for indicator in Indicator::ALL {
+        let mark = if block.met.contains(&indicator) { 'x' } else { ' ' };
+        line(format!("  [{mark}] {}", (p.indicator)(indicator)));
+    }
     line(format!("\n{}{}", p.exit_conditions, c.trim_end()));
-    let need = (p.need)(status.min_indicators);
-    line(format!("  {}{c}{}/{}{}{need}{}", p.heuristics, status.gate.met, status.gate.total, p.open, p.close));
-    line(format!("  EXIT_SIGNAL{c}{}", status.exit_signal));
-    line(format!("\n{}{c}{}", p.state_hash, short_hash(&status.state_hash)));
-    line(format!("{}{c}{}", p.previous_hash, status.previous_hash.as_deref().map_or(p.none, short_hash)));
-    line(format!("{}{c}{}/{}", p.stagnation, status.stagnation.count, status.threshold));
-    line(format!("\n{}{c}{}", p.next_action, language.next_action(&status.next_action)));
+    let (met, total, need) = (block.met.len(), block.total, (p.need)(block.min));
+    line(format!("  {}{c}{met}/{total}{}{need}{}", p.heuristics, p.open, p.close));
+    line(format!("  EXIT_SIGNAL{c}{}", block.signal));
+    let hash = |h: &str| if h.is_empty() { p.none.to_owned() } else { visible_short(h, 64) };
+    line(format!("\n{}{c}{}", p.state_hash, hash(block.hash)));
+    line(format!("{}{c}{}", p.previous_hash, hash(block.previous)));
+    line(format!("{}{c}{}/{}", p.stagnation, block.count, block.threshold));
+    let next = block.next_action.map_or_else(|| (p.phase_action)(block.phase).to_owned(), |a| visible_short(a, 400));
+    line(format!("\n{}{c}{next}", p.next_action));
     framed("NAVIGATOR_STATUS", &body)
+}
+
+/// The block of a pause, with the seed's options and the commands that take them.
+pub fn pause_block(language: Language, status: &Status, reason: PauseReason) -> String {
+    let p = language.phrases();
+    let c = p.colon;
+    let (met, total) = (status.gate.met, status.gate.total);
+    let state = format!(
+        "\n{}{}\n  {}{c}{}\n  {}{c}{met}/{total}\n",
+        p.current_state,
+        c.trim_end(),
+        p.phase,
+        status.phase.name(),
+        p.indicators
+    );
+    let numbered =
+        |items: &[&str]| items.iter().enumerate().map(|(i, t)| format!("{}. {t}\n", i + 1)).collect::<String>();
+    match reason {
+        PauseReason::Stagnation => {
+            let mut body = format!("\n{}\n{state}", (p.same_state)(status.stagnation.count));
+            body += &format!("  {}{c}{}\n", p.last_action, language.last_action(&status.last_action));
+            body += &format!("\n{}{}\n{}", p.causes_heading, c.trim_end(), numbered(&p.causes));
+            body += &format!("\n{}{}\n{}\n", p.options, c.trim_end(), numbered(&p.stagnation_options));
+            framed(p.stagnation_detected, &body)
+        }
+        PauseReason::MaxIterations | PauseReason::Limit => {
+            let mut body = format!("\n{}\n{state}", (p.without_completion)(status.max_iterations));
+            body += &format!("  EXIT_SIGNAL{c}{}\n", status.exit_signal);
+            body += &format!("\n{}{}\n{}", p.progress_made, c.trim_end(), items(p, &status.progress_items));
+            body += &format!("\n{}{}\n{}\n", p.options, c.trim_end(), numbered(&p.limit_options));
+            framed(p.max_reached, &body)
+        }
+        _ => format!(
+            "{}{c}git nav-loop resume continue | resume clarify \"TEXT\" | resume complete | abort\n",
+            p.person_decides
+        ),
+    }
+}
+
+/// The completion protocol, a line for each step, and what it left in the work tree.
+pub fn protocol(language: Language, steps: &[ProtocolStep], left: &[String]) -> String {
+    let p = language.phrases();
+    let c = p.colon;
+    let mut text = format!("{}{}\n", p.protocol, c.trim_end());
+    for (n, step) in steps.iter().enumerate() {
+        let result = (p.protocol_result)(&step.result);
+        let why = if step.why.is_empty() {
+            String::new()
+        } else {
+            format!("{}{}{}", p.open, visible_short(&step.why, 300), p.close)
+        };
+        text += &format!("{}. {}{c}{result}{why}\n", n + 1, (p.protocol_step)(&step.step));
+    }
+    if !left.is_empty() {
+        let shown: Vec<String> = left.iter().map(|l| visible_short(l, 200)).collect();
+        text += &format!("{}{c}{}\n", p.left, shown.join(p.comma));
+    }
+    text
+}
+
+/// What `diagnose` found.
+pub fn diagnosis(language: Language, found: &Diagnosis) -> String {
+    let p = language.phrases();
+    let c = p.colon;
+    let mut text = format!("{}\n", (p.repeats)(found));
+    if !found.hashes.is_empty() {
+        text += &format!("{}{c}{}\n", p.state_hash, found.hashes.join(" "));
+    }
+    for finding in &found.missing {
+        text += &format!("{}{c}{} - {}\n", p.missing, finding.indicator.name(), language.reason(&finding.reason));
+    }
+    for name in found.failing.iter().take(10) {
+        text += &format!("{}{c}{}\n", p.failing, visible_short(name, 160));
+    }
+    text
 }
 
 fn short_hash(hash: &str) -> &str {
     hash.get(..6).unwrap_or(hash)
 }
 
-fn indicator_line(p: &Phrases, finding: &Finding, with_skips: bool) -> String {
+fn indicator_line(p: &Phrases, finding: &Finding) -> String {
     let mark = if finding.state == IndicatorState::Met { 'x' } else { ' ' };
-    let skipped = match (&finding.reason, finding.state, with_skips) {
-        (_, IndicatorState::Met | IndicatorState::Unmet, _) | (_, _, false) => "",
-        (Reason::SimplificationDisabled, ..) => p.skipped_disabled,
-        (Reason::NoCodeToSimplify, ..) => p.skipped_no_code,
+    let skipped = match (&finding.reason, finding.state) {
+        (_, IndicatorState::Met | IndicatorState::Unmet) => "",
+        (Reason::SimplificationDisabled, _) => p.skipped_disabled,
+        (Reason::NoCodeToSimplify, _) => p.skipped_no_code,
         _ => p.skipped_no_tracker,
     };
     format!("  [{mark}] {}{skipped}", (p.indicator)(finding.indicator))
@@ -78,7 +202,7 @@ pub fn complete_block(language: Language, status: &Status) -> String {
     body += &format!("{}{c}{}/{}\n{}\n\n", p.iterations, status.iteration, status.max_iterations, p.final_phase);
     body += &format!("{}{}\n", p.indicators_heading, c.trim_end());
     for finding in &status.indicators.0 {
-        body += &indicator_line(p, finding, true);
+        body += &indicator_line(p, finding);
         body.push('\n');
     }
     let passed = |ok: bool| format!("{}{}{}", p.open, if ok { p.passed } else { p.accepted }, p.close);

@@ -5,10 +5,13 @@ use super::{
     visible::{visible, visible_short},
 };
 use crate::domain::{
+    diagnosis::Diagnosis,
     event::{PauseReason, SignalKind, TestVerdict},
     gate::{GateReason, Verdict},
     indicator::{Indicator, Reason},
+    stagnation::StagnationRule,
     status::{LastAction, NextAction, Status},
+    success::Criterion,
 };
 
 /// The fixed phrases, in the words of the seed.
@@ -64,7 +67,69 @@ pub const PHRASES: Phrases = Phrases {
     signal: "信号",
     check_with: "用普通 git 核对",
     weak: "弱：既无已提交代码也无通过的测试，门就打开了",
+    time: "时间",
+    commit: "提交",
+    indicators: "指标",
+    verdict: "裁决",
+    success,
+    same_state: |n| format!("连续{n}次迭代检测到相同状态。"),
+    current_state: "当前状态",
+    causes_heading: "可能的原因",
+    causes: ["被外部依赖阻塞", "需求不明确", "测试失败阻止进度", "缺少上下文或权限"],
+    options: "选项",
+    stagnation_options: ["[继续] - 再试一次迭代", "[澄清] - 用户解释阻塞点，纳入并继续", "[中止] - 手动干预，结束循环"],
+    without_completion: |max| format!("在没有完全完成的情况下完成了{max}次迭代。"),
+    progress_made: "取得的进展",
+    limit_options: ["[扩展] - 增加3次迭代", "[完成] - 接受当前状态作为完成", "[中止] - 未完成退出"],
+    person_decides: "由人决定",
+    protocol: "自主完成协议",
+    protocol_step,
+    protocol_result: |result| match result {
+        "done" => "完成",
+        "failed" => "失败",
+        _ => "跳过",
+    },
+    left: "留在工作区",
+    repeats,
+    missing: "缺少",
+    failing: "失败的测试",
+    phase_action: |phase| match phase {
+        "RESEARCH" => "探索代码库，寻找模式",
+        "IMPL" => "编写代码，进行更改",
+        "VERIFY" => "运行测试，验证功能，简化代码",
+        "COMPLETE" => "所有指标满足，准备退出",
+        _ => "加载上下文，理解需求",
+    },
 };
+
+fn success(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::WithinLimit => "任务在max_iterations内完成",
+        Criterion::NoStagnation => "没有停滞暂停（或迅速解决）",
+        Criterion::BothConditions => "EXIT_SIGNAL+启发式都满足",
+        Criterion::MarkerWritten => "完成标记包括循环状态",
+        Criterion::ProgressSeen => "每次迭代都看到清晰的进度",
+    }
+}
+
+fn protocol_step(step: &str) -> &'static str {
+    match step {
+        "commit" => "提交更改",
+        "archive" => "归档任务文档",
+        "ticket" => "关闭工单",
+        "marker" => "创建完成标记",
+        _ => "建议紧凑",
+    }
+}
+
+fn repeats(found: &Diagnosis) -> String {
+    match found.rule {
+        Some(StagnationRule::SameState) => format!("相同状态 {} 次", found.repeats),
+        Some(StagnationRule::Cycle(n)) => format!("{n} 个状态的循环 {} 次", found.repeats),
+        Some(StagnationRule::SameFailures) => "相同的测试一直失败，没有新满足的指标".into(),
+        None => "没有重复".into(),
+    }
+}
 
 fn indicator(indicator: Indicator) -> &'static str {
     match indicator {
