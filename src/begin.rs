@@ -26,6 +26,7 @@ use crate::{
 
 const TASK_LIMIT: usize = 1 << 20;
 const TITLE_LIMIT: usize = 200;
+const TASKS: &str = ".agent/tasks";
 
 /// What is to be done.
 #[derive(Debug, Clone)]
@@ -226,17 +227,21 @@ fn may_begin_on(repo: &Repo, branch: &str) -> Result<bool, Error> {
     Ok(!is_default && upstream.is_none_or(|r| r == ".") && loops::is_created_here(repo, branch))
 }
 
-/// The task document that the branch name points to: `.agent/tasks/{prefix}-{N}*.md` of its number.
+/// The task document that the branch name points to.
 fn task_doc(top: &Path, branch: &str, prefix: &str) -> Option<Task> {
     let number = Ticket::of_branch(branch, prefix)?.number()?;
-    let dir = top.join(".agent").join("tasks");
-    let mut names: Vec<_> = std::fs::read_dir(&dir).ok()?.flatten().map(|e| e.path()).collect();
+    Task::of_file(top, &top.join(task_doc_path(top, number, prefix)?)).ok()
+}
+
+/// `.agent/tasks/{prefix}-{N}*.md` of that number, the first by name.
+pub fn task_doc_path(top: &Path, number: u64, prefix: &str) -> Option<String> {
+    let entries = std::fs::read_dir(top.join(TASKS)).ok()?.flatten();
+    let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
     names.sort();
-    let of_number = |path: &Path| {
-        let name = path.file_name()?.to_str()?.strip_prefix(prefix)?.strip_prefix('-')?;
-        let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
-        (name.ends_with(".md") && digits.parse::<u64>().ok()? == number).then_some(())
+    let is_of_number = |name: &String| {
+        let Some(rest) = name.strip_prefix(prefix).and_then(|n| n.strip_prefix('-')) else { return false };
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        name.ends_with(".md") && digits.parse() == Ok(number)
     };
-    let path = names.into_iter().find(|p| of_number(p).is_some())?;
-    Task::of_file(top, &path).ok()
+    names.into_iter().find(is_of_number).map(|n| format!("{TASKS}/{n}"))
 }

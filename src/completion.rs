@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::{
+    begin::task_doc_path,
     context::{COMMAND_PATIENCE, now, writer},
     domain::{
         event::Event,
@@ -144,16 +145,7 @@ fn task_doc(turn: &Turn<'_>) -> Option<String> {
         return Some(file.clone());
     }
     let number = ticket_of(&turn.state)?.number()?;
-    let prefix = format!("{}-", turn.state.settings.task_prefix);
-    let dir = turn.repo.work_tree()?.join(".agent/tasks");
-    let mut names: Vec<String> =
-        std::fs::read_dir(dir).ok()?.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
-    names.sort();
-    let of_number = |name: &String| {
-        let digits: String = name.strip_prefix(&prefix)?.chars().take_while(char::is_ascii_digit).collect();
-        (name.ends_with(".md") && digits.parse::<u64>().ok()? == number).then_some(())
-    };
-    names.into_iter().find(|n| of_number(n).is_some()).map(|n| format!(".agent/tasks/{n}"))
+    task_doc_path(turn.repo.work_tree()?, number, &turn.state.settings.task_prefix)
 }
 
 /// Step 3. Nothing here reaches a tracker: an open ticket is named for the person.

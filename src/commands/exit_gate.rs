@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::plumbing::{flag, indicators, invalid_json};
 use crate::{
-    cli::{ExitGateArgs, OutputForm},
+    cli::plumbing::{ExitGateArgs, OutputForm},
     context::Context,
     domain::plumbing::exit_gate,
     error::Error,

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::plumbing::{flag, indicators, invalid_json, something};
 use crate::{
-    cli::{OutputForm, PhaseDetectorArgs},
+    cli::plumbing::{OutputForm, PhaseDetectorArgs},
     context::Context,
     domain::{
         phase::Phase,

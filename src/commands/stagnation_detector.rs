@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::plumbing::{flag, indicators, invalid_json, list};
 use crate::{
-    cli::{OutputForm, StagnationDetectorArgs},
+    cli::plumbing::{OutputForm, StagnationDetectorArgs},
     context::Context,
     domain::{
         plumbing::{StagnationQuestion, stagnation, strategy_name},

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::plumbing::{flag, object};
 use crate::{
-    cli::{OutputForm, StatusGeneratorArgs},
+    cli::plumbing::{OutputForm, StatusGeneratorArgs},
     context::Context,
     domain::{
         indicator::Indicator,

@@ -9,10 +9,11 @@ use crate::{
     config::parse_duration,
     context::Context,
     domain::{
-        event::{Event, TestRun, TestVerdict},
+        event::Event,
         failing_set,
         oid::Oid,
         settings::CommandSpec,
+        test_run::{TestRun, TestVerdict},
     },
     error::{Error, ErrorKind},
     exit_code::ExitCode,

@@ -11,11 +11,12 @@ use regex::Regex;
 use sha2::{Digest, Sha256};
 
 use super::{
-    event::{SignalKind, TestRun, TestVerdict},
+    event::SignalKind,
     facts::{DirtyPath, Facts, OwnCommit, WorkTree},
     oid::Oid,
     settings::ProjectManagement,
     state::LoopState,
+    test_run::{TestRun, TestVerdict},
     ticket::{DocStatus, Ticket},
 };
 

@@ -3,9 +3,9 @@
 //! In: the evidence. Out: the six with a reason and the object ids that a person can check with plain git.
 
 use super::{
-    event::TestVerdict,
     evidence::{Evidence, MarkerEvidence, Simplified, TicketEvidence},
     oid::Oid,
+    test_run::TestVerdict,
 };
 
 /// One of the six, in the order of the seed.

@@ -11,6 +11,8 @@ pub mod facts;
 pub mod failing_set;
 pub mod ticket;
 
+pub mod test_run;
+
 pub mod event;
 pub mod state;
 

@@ -6,10 +6,11 @@
 use std::collections::HashSet;
 
 use super::{
-    event::{CommitSeen, Driver, Event, IterationEnded, Line, LoopStarted, PauseReason, Record, SignalGiven, TestRun},
+    event::{CommitSeen, Driver, Event, IterationEnded, Line, LoopStarted, PauseReason, Record, SignalGiven},
     gate::Verdict,
     oid::Oid,
     settings::{CommandSpec, Settings},
+    test_run::TestRun,
 };
 
 /// Where a loop stands.

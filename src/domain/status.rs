@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    event::{Driver, PauseReason, SignalKind, TestVerdict},
+    event::{Driver, PauseReason, SignalKind},
     evidence::{Evidence, SignalState, gather},
     facts::Facts,
     gate::{Gate, Thresholds, judge},
@@ -16,6 +16,7 @@ use super::{
     stagnation::{self, Fingerprint, Stagnation, StateInput, state_hash},
     state::{LoopState, LoopStatus},
     success::{self, Success},
+    test_run::TestVerdict,
 };
 
 /// What to do next, first that fits.

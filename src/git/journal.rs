@@ -19,6 +19,7 @@ use super::{
     refs::Swap,
     repo::{Repo, gix_id, oid},
     spool::{Spool, Waiting},
+    still_lock::StillLock,
 };
 use crate::{
     domain::{
@@ -447,37 +448,4 @@ fn scan_envelopes(text: &[u8], highest: &mut HashMap<String, u64>) -> HashSet<St
         *seq = (*seq).max(line.seq);
     }
     lines.into_iter().map(|l| l.id.to_owned()).collect()
-}
-
-/// A lock file of our ref that stands still for a second while we hold our own lock is a dead writer's.
-#[derive(Default)]
-struct StillLock {
-    seen: Option<(std::time::SystemTime, u64, Instant)>,
-}
-
-impl StillLock {
-    fn look(&mut self, lock: &std::path::Path, repo: &Repo) {
-        let Ok(meta) = std::fs::metadata(lock) else { return self.seen = None };
-        let Ok(modified) = meta.modified() else { return };
-        let identity = identity(&meta);
-        match self.seen {
-            Some((time, id, since)) if time == modified && id == identity => {
-                if since.elapsed() >= Duration::from_secs(1) && std::fs::remove_file(lock).is_ok() {
-                    super::incidents::note(repo, &format!("removed a stale lock: {}", lock.display()));
-                    self.seen = None;
-                }
-            }
-            _ => self.seen = Some((modified, identity, Instant::now())),
-        }
-    }
-}
-
-#[cfg(unix)]
-fn identity(meta: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(meta)
-}
-
-#[cfg(not(unix))]
-fn identity(meta: &std::fs::Metadata) -> u64 {
-    meta.len()
 }

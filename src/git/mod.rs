@@ -17,6 +17,7 @@ pub mod work_tree;
 
 mod notes_tree;
 mod object_store;
+mod still_lock;
 
 pub mod incidents;
 pub mod journal;

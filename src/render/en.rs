@@ -6,12 +6,13 @@ use super::{
 };
 use crate::domain::{
     diagnosis::Diagnosis,
-    event::{PauseReason, SignalKind, TestVerdict},
+    event::{PauseReason, SignalKind},
     gate::{GateReason, Verdict},
     indicator::{Indicator, Reason},
     stagnation::StagnationRule,
     status::{LastAction, NextAction, Status},
     success::Criterion,
+    test_run::TestVerdict,
 };
 
 /// The fixed phrases.
