@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::render::Language;
+use crate::{agent::last_message::Client, driver::TestPolicy, render::Language};
 
 pub mod plumbing;
 
@@ -56,12 +56,14 @@ pub enum Command {
     Complete(CompleteArgs),
     /// End one iteration by hand and show where the loop stands
     Step(AnswerArgs),
+    /// Let an agent work until the gate opens, the loop pauses, or a limit ends it
+    Run(RunArgs),
     /// Decide how a paused loop goes on
     Resume(ResumeArgs),
     /// Say what repeats and what is missing
     Diagnose(AnswerArgs),
     /// Show one row for each iteration
-    Log(AnswerArgs),
+    Log(LogArgs),
     /// Tell whether the prompt on stdin asks for a loop
     Trigger,
     /// Take over a loop that another clone started
@@ -103,6 +105,55 @@ pub struct AnswerArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `log`.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Print what the agent printed in iteration N of a run
+    #[arg(long, value_name = "N", conflicts_with = "json")]
+    pub output: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The task, where no loop is under way
+    #[arg(long, value_name = "TASK", conflicts_with = "task_file")]
+    pub task: Option<String>,
+    /// Take the task from this file
+    #[arg(long, value_name = "FILE")]
+    pub task_file: Option<PathBuf>,
+    /// Go on with the loop that is here; never start one
+    #[arg(long)]
+    pub resume: bool,
+    /// How the agent's output is read; told by the program's name otherwise
+    #[arg(long, value_enum, value_name = "CLIENT")]
+    pub agent: Option<Client>,
+    /// When the loop's test command is run
+    #[arg(long, value_enum, default_value_t = TestPolicy::Claim, value_name = "WHEN")]
+    pub tests: TestPolicy,
+    /// Kill the agent when one iteration takes longer (90, 90s, 15m, 2h)
+    #[arg(long, value_name = "TIME")]
+    pub iteration_timeout: Option<String>,
+    /// Pause when the agent has worked so long, over all runs of this loop
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<String>,
+    /// Pause when the agent has cost so much, in US dollars, where its client tells
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Commit what the agent left after each iteration, before it is judged
+    #[arg(long)]
+    pub commit: bool,
+    /// Print the prompt and the command, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The agent; the prompt goes to its stdin, or in place of {prompt} or {prompt_file}
+    #[arg(last = true, value_name = "AGENT")]
+    pub command: Vec<String>,
 }
 
 /// Arguments of `complete`.
@@ -192,6 +243,9 @@ pub struct StartArgs {
     /// The task is about documentation: it stands for code
     #[arg(long)]
     pub docs_only: bool,
+    /// Accept <promise>TEXT</promise> as the exit signal, from an agent under run
+    #[arg(long, value_name = "TEXT")]
+    pub promise: Option<String>,
     /// Draw a secret word that every signal must carry
     #[arg(long)]
     pub nonce: bool,
@@ -362,7 +416,8 @@ impl Command {
     pub fn wants_json(&self) -> bool {
         match self {
             Self::Status(a) | Self::Gate(a) | Self::Explain(a) | Self::Step(a) => a.json,
-            Self::List(a) | Self::Diagnose(a) | Self::Log(a) => a.json,
+            Self::List(a) | Self::Diagnose(a) => a.json,
+            Self::Log(a) => a.json,
             Self::Complete(a) => a.json,
             Self::Doctor(a) => a.json,
             Self::Start(a) => a.json,

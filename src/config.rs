@@ -291,6 +291,13 @@ impl Values<'_> {
     }
 }
 
+/// The agent's command, from the environment or git config; never from a file of the work tree.
+pub fn agent_command(repo: &Repo) -> Option<String> {
+    let variable = std::env::var_os("NAV_LOOP_AGENT_COMMAND").map(|v| v.to_string_lossy().into_owned());
+    let configured = || repo.config_string("navLoop", None, "agentCommand");
+    variable.filter(|v| !v.trim().is_empty()).or_else(configured).filter(|v| !v.trim().is_empty())
+}
+
 /// Whether the files would now give other settings than `frozen`; `None` when they cannot be read.
 pub fn has_changed(repo: &Repo, frozen: &Settings) -> Option<bool> {
     let found = find(repo, Flags::new()).ok()?.settings;

@@ -79,6 +79,11 @@ pub fn agent_mark() -> Option<&'static str> {
     AGENT_MARKS.iter().copied().find(|m| std::env::var_os(m).is_some_and(|v| !v.is_empty()))
 }
 
+/// The loop whose driver started us, if one did.
+pub fn driver_mark() -> Option<String> {
+    std::env::var_os("NAV_LOOP_DRIVER").filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
+}
+
 /// Refuses a person's act under an agent's mark, unless git config allows it; else who acts (spec 1.9).
 pub fn who_acts(repo: &Repo, act: &str) -> Result<&'static str, Error> {
     let allowed = repo.config_string("navLoop", None, "allowAgentActs").is_some_and(|v| v == "true" || v == "1");

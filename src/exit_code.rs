@@ -66,10 +66,18 @@ impl ExitCode {
             (Verdict::Exit, _) => Self::Done,
             (Verdict::Continue, _) => Self::Closed,
             (Verdict::Blocked, _) => Self::Blocked,
-            (Verdict::Paused, Some(PauseReason::Stagnation)) => Self::Stagnated,
-            (Verdict::Paused, Some(PauseReason::MaxIterations | PauseReason::Limit)) => Self::Limited,
-            (Verdict::Paused, _) => Self::NeedsPerson,
+            (Verdict::Paused, Some(reason)) => Self::of_pause(reason),
+            (Verdict::Paused, None) => Self::NeedsPerson,
             (Verdict::Unknown, _) => Self::CannotJudge,
+        }
+    }
+
+    /// The code of a pause.
+    pub fn of_pause(reason: PauseReason) -> Self {
+        match reason {
+            PauseReason::Stagnation => Self::Stagnated,
+            PauseReason::MaxIterations | PauseReason::Limit => Self::Limited,
+            PauseReason::AgentBlocked | PauseReason::Approval | PauseReason::AgentFailed => Self::NeedsPerson,
         }
     }
 }

@@ -28,9 +28,13 @@ pub mod config;
 
 pub mod turn;
 
+pub mod testing;
+
 pub mod begin;
 
 pub mod completion;
+
+pub mod driver;
 
 pub mod render;
 

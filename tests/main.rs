@@ -70,3 +70,6 @@ mod repair;
 
 /// Help, man pages, completions.
 mod help;
+
+/// The driver, with scripted agents.
+mod run;

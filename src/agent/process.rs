@@ -1,16 +1,18 @@
 //! Runs a command of the user's in its own process group, output passed through, its tail kept.
 //!
-//! In: the command, a folder, a time limit. Out: how it ended. Nothing that it leaves in its group outlives the call.
+//! In: the command, a folder, what it reads, a time limit. Out: how it ended. Nothing that it leaves in its group
+//! outlives the call; memory does not grow with what it prints.
 #![expect(clippy::disallowed_methods, reason = "this file starts the user's programs")]
 
 use std::{
     collections::VecDeque,
+    fs::File,
     io::{Read, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicUsize, Ordering},
         mpsc,
     },
     time::{Duration, Instant},
@@ -18,11 +20,32 @@ use std::{
 
 use crate::domain::settings::CommandSpec;
 
-/// How much of the output is kept.
+/// How much of the output is kept in memory.
 const TAIL: usize = 1 << 20;
+/// How much of it is kept on disk, where a log is asked for.
+const LOG: u64 = 64 << 20;
 /// Between asking a group to end and ending it.
 const GRACE: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(20);
+
+/// What is to be run.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The command.
+    pub command: &'a CommandSpec,
+    /// Where.
+    pub dir: &'a Path,
+    /// Variables that are taken away.
+    pub without: &'a [&'a str],
+    /// Variables that are added.
+    pub with: &'a [(&'a str, &'a str)],
+    /// What it reads on stdin; `None` = nothing.
+    pub input: Option<&'a [u8]>,
+    /// Where stdout is kept, too.
+    pub log: Option<PathBuf>,
+    /// How long it may take.
+    pub limit: Duration,
+}
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,33 +73,50 @@ pub struct Ran {
     pub tail: String,
 }
 
-/// Runs `command` in `dir`, without the variables in `without`, for `limit` at most.
-pub fn run(command: &CommandSpec, dir: &Path, without: &[&str], limit: Duration) -> Ran {
+/// Counts interrupts of this process from the first call on.
+fn interrupts() -> Arc<AtomicUsize> {
+    static COUNT: std::sync::OnceLock<Arc<AtomicUsize>> = std::sync::OnceLock::new();
+    let count = COUNT.get_or_init(|| {
+        let count = Arc::new(AtomicUsize::new(0));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            let seen = Arc::clone(&count);
+            // SAFETY: the handler adds to an atomic and does nothing else, which is safe inside a signal handler.
+            let registered = unsafe {
+                signal_hook::low_level::register(signal, move || {
+                    seen.fetch_add(1, Ordering::Relaxed);
+                })
+            };
+            drop(registered);
+        }
+        count
+    });
+    Arc::clone(count)
+}
+
+/// Whether this process was interrupted since its first run.
+pub fn is_interrupted() -> bool {
+    interrupts().load(Ordering::Relaxed) > 0
+}
+
+/// Runs `job` to its end.
+pub fn run(job: &Job<'_>) -> Ran {
     let began = Instant::now();
-    let mut prepared = prepare(command);
-    prepared.current_dir(dir).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for name in without {
-        prepared.env_remove(name);
-    }
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut prepared, 0);
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        drop(signal_hook::flag::register(signal, Arc::clone(&interrupted)));
-    }
-    let mut child = match prepared.spawn() {
+    let interrupts = interrupts();
+    let mut child = match prepare(job).spawn() {
         Ok(child) => child,
         Err(e) => {
             let ending = Ending::CannotStart(e.to_string());
             return Ran { ending, took: began.elapsed(), tail: String::new() };
         }
     };
+    feed(&mut child, job.input);
     let tail = Arc::new(Mutex::new(VecDeque::new()));
+    let log = job.log.as_ref().and_then(|path| File::create(path).ok());
     let readers = [
-        child.stdout.take().map(|out| pass_through(out, std::io::stdout(), Arc::clone(&tail))),
-        child.stderr.take().map(|err| pass_through(err, std::io::stderr(), Arc::clone(&tail))),
+        child.stdout.take().map(|out| pass_through(out, std::io::stdout(), Arc::clone(&tail), log)),
+        child.stderr.take().map(|err| pass_through(err, std::io::stderr(), Arc::clone(&tail), None)),
     ];
-    let ending = supervise(&mut child, began + limit, &interrupted);
+    let ending = supervise(&mut child, began + job.limit, &interrupts);
     kill_group(&mut child, KILL);
     let status = child.wait();
     readers.into_iter().flatten().for_each(|r| drop(r.join()));
@@ -85,8 +125,8 @@ pub fn run(command: &CommandSpec, dir: &Path, without: &[&str], limit: Duration)
     Ran { ending, took: began.elapsed(), tail: String::from_utf8_lossy(&bytes).into_owned() }
 }
 
-fn prepare(command: &CommandSpec) -> Command {
-    match command {
+fn prepare(job: &Job<'_>) -> Command {
+    let mut prepared = match job.command {
         CommandSpec::Argv(words) => {
             let mut prepared = Command::new(words.first().map_or("", String::as_str));
             prepared.args(words.iter().skip(1));
@@ -98,11 +138,31 @@ fn prepare(command: &CommandSpec) -> Command {
             prepared.arg(flag).arg(line);
             prepared
         }
+    };
+    prepared.current_dir(job.dir).stdout(Stdio::piped()).stderr(Stdio::piped());
+    prepared.stdin(if job.input.is_some() { Stdio::piped() } else { Stdio::null() });
+    for name in job.without {
+        prepared.env_remove(name);
+    }
+    prepared.envs(job.with.iter().copied());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut prepared, 0);
+    prepared
+}
+
+/// Writes the input beside the run; a child that does not read it is its own business.
+fn feed(child: &mut Child, input: Option<&[u8]>) {
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+        let input = input.to_vec();
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
     }
 }
 
-/// Waits until the child ends by itself (`None`), or ends it.
-fn supervise(child: &mut Child, deadline: Instant, interrupted: &AtomicBool) -> Option<Ending> {
+/// Waits until the child ends by itself (`None`), or ends it: at the first interrupt and at the time limit it is asked
+/// first, at a second interrupt it is killed at once.
+fn supervise(child: &mut Child, deadline: Instant, interrupts: &AtomicUsize) -> Option<Ending> {
+    let before = interrupts.load(Ordering::Relaxed);
+    let since = || interrupts.load(Ordering::Relaxed) - before;
     let id = child.id();
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
@@ -113,17 +173,24 @@ fn supervise(child: &mut Child, deadline: Instant, interrupted: &AtomicBool) -> 
         if has_ended(child, &ended, TICK) {
             return None;
         }
-        let ending = if interrupted.load(Ordering::Relaxed) {
-            Ending::Interrupted
+        let (ending, asks): (_, &[i32]) = if since() > 0 {
+            (Ending::Interrupted, &[INTERRUPT, ASK])
         } else if Instant::now() >= deadline {
-            Ending::TimedOut
+            (Ending::TimedOut, &[ASK])
         } else {
             continue;
         };
-        kill_group(child, ASK);
-        if !has_ended(child, &ended, GRACE) {
-            kill_group(child, KILL);
+        let asked = since();
+        for signal in asks {
+            kill_group(child, *signal);
+            let until = Instant::now() + GRACE;
+            while Instant::now() < until && since() == asked {
+                if has_ended(child, &ended, TICK) {
+                    return Some(ending);
+                }
+            }
         }
+        kill_group(child, KILL);
         return Some(ending);
     }
 }
@@ -165,9 +232,13 @@ fn wait_without_reaping(id: u32) {
 fn wait_without_reaping(_id: u32) {}
 
 #[cfg(unix)]
+const INTERRUPT: i32 = libc::SIGINT;
+#[cfg(unix)]
 const ASK: i32 = libc::SIGTERM;
 #[cfg(unix)]
 const KILL: i32 = libc::SIGKILL;
+#[cfg(not(unix))]
+const INTERRUPT: i32 = 0;
 #[cfg(not(unix))]
 const ASK: i32 = 0;
 #[cfg(not(unix))]
@@ -203,19 +274,28 @@ fn ended(status: ExitStatus) -> Ending {
     Ending::Code(status.code().unwrap_or(1))
 }
 
-/// Copies `from` to `to` as it comes, and its end to `tail`.
+/// Copies `from` to `to` as it comes, its end to `tail`, and its beginning to `log`.
 fn pass_through(
     mut from: impl Read + Send + 'static,
     mut to: impl Write + Send + 'static,
     tail: Arc<Mutex<VecDeque<u8>>>,
+    mut log: Option<File>,
 ) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0u8; 16 << 10];
-        while let Ok(n) = from.read(&mut buffer) {
-            if n == 0 {
-                return;
-            }
+        let mut logged = 0;
+        loop {
+            let n = match from.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(n) => n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            };
             drop(to.write_all(&buffer[..n]).and_then(|()| to.flush()));
+            if let Some(file) = log.as_mut().filter(|_| logged < LOG) {
+                drop(file.write_all(&buffer[..n]));
+                logged += n as u64;
+            }
             if let Ok(mut kept) = tail.lock() {
                 kept.extend(&buffer[..n]);
                 let excess = kept.len().saturating_sub(TAIL);

@@ -3,21 +3,27 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
+    cli::LogArgs,
     context::Context,
     domain::{
         event::IterationEnded,
         state::{Dated, LoopState},
         success::{Success, judge},
     },
+    driver::log_file,
     error::Error,
     exit_code::ExitCode,
     git::repo::Repo,
+    render::visible::visible,
     turn::Turn,
 };
 
-pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
+pub(super) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, Error> {
     let repo = Repo::discover()?;
     let turn = Turn::need(&repo)?;
+    if let Some(n) = args.output {
+        return output(context, &repo, &turn, n);
+    }
     let state = &turn.state;
     let success = judge(state);
     if context.json {
@@ -40,6 +46,17 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
     }
     for (name, held) in success.map(Success::as_words).unwrap_or_default() {
         context.say(&format!("[{}] {}", if held { 'x' } else { ' ' }, (p.success)(name)));
+    }
+    Ok(ExitCode::Done)
+}
+
+/// What the agent printed, with everything that could play with the terminal written out.
+fn output(context: &Context, repo: &Repo, turn: &Turn<'_>, n: u32) -> Result<ExitCode, Error> {
+    let path = log_file(repo, &turn.state.id, n);
+    let bytes = std::fs::read(&path);
+    let bytes = bytes.map_err(|_| Error::usage(format!("no output of iteration {n} is kept"), "git nav-loop log"))?;
+    for line in String::from_utf8_lossy(&bytes).lines() {
+        context.say(&visible(line));
     }
     Ok(ExitCode::Done)
 }

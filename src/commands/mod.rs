@@ -20,6 +20,7 @@ mod mark;
 mod phase_detector;
 mod record;
 mod resume;
+mod run;
 mod signal;
 mod stagnation_detector;
 mod start;
@@ -68,10 +69,11 @@ fn dispatch(command: Command, context: &Context) -> Result<ExitCode, Error> {
         Command::Mark(args) => mark::run(context, args),
         Command::Complete(args) => complete::run(context, &args),
         Command::Step(_) => step::run(context),
+        Command::Run(args) => run::run(context, args),
         Command::Resume(args) => resume::run(context, args),
         Command::Abort(args) => abort::run(context, args),
         Command::Diagnose(_) => diagnose::run(context),
-        Command::Log(_) => log::run(context),
+        Command::Log(args) => log::run(context, &args),
         Command::Trigger => trigger::run(context),
         Command::Adopt(args) => adopt::run(context, &args),
         Command::Compact(args) => compact::run(context, &args),

@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context, args: StartArgs) -> Result<ExitCode, Error>
         target: args.target,
         ticket: args.ticket,
         docs_only: args.docs_only,
-        promise: None,
+        promise: args.promise,
         nonce: args.nonce,
     };
     let begun = begin(&repo, &writer("start", COMMAND_PATIENCE), &task, settings.clone(), options)?;

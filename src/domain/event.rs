@@ -327,6 +327,12 @@ pub struct IterationEnded {
     pub failing: Vec<String>,
     pub streak: u32,
     pub verdict: Verdict,
+    /// Milliseconds that the agent worked, where a driver ran it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ms: Option<u64>,
+    /// What the agent's client said it cost, in millionths of a US dollar.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cost_micros: Option<u64>,
 }
 
 /// Why a loop waits for a person (spec 1.9).

@@ -79,5 +79,7 @@ fn ended(status: &Status, iteration: u32, driver: Driver) -> IterationEnded {
         failing: status.failing.clone(),
         streak: status.stagnation.count,
         verdict: status.gate.verdict,
+        ms: None,
+        cost_micros: None,
     }
 }

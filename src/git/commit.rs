@@ -30,6 +30,18 @@ pub fn uncommitted(
     Ok(paths.map(str::to_owned).collect())
 }
 
+/// Untracked paths that git does not ignore.
+pub fn untracked(repo: &Repo) -> Result<Vec<String>, GitError> {
+    let top = repo.need_work_tree()?;
+    let printed = Git::new("ls-files").in_dir(top).args(["-o", "--exclude-standard", "-z"]).output()?;
+    Ok(printed
+        .split(|b| *b == 0)
+        .filter_map(|p| p.to_str().ok())
+        .filter(|p| !p.is_empty())
+        .map(str::to_owned)
+        .collect())
+}
+
 /// Commits `paths` as they are in the work tree; refused where anything else is staged. The new commit's id.
 pub fn commit(repo: &Repo, paths: &[String], message: &str) -> Result<Oid, GitError> {
     let top = repo.need_work_tree()?;

@@ -172,6 +172,21 @@ pub fn write_file(path: &std::path::Path, text: &str) -> Result<(), GitError> {
     fs::rename(&temporary, path).map_err(GitError::io(path))
 }
 
+/// What a loop keeps beside the journal.
+#[derive(Debug, Default, Deserialize)]
+pub struct Secrets {
+    /// The word that every signal must carry.
+    pub nonce: Option<String>,
+    /// The promise text.
+    pub promise: Option<String>,
+}
+
+/// The secrets of loop `id`; none when they are gone.
+pub fn secrets(repo: &Repo, id: &str) -> Secrets {
+    let text = fs::read_to_string(repo.state_dir().join("secret").join(id)).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
 /// As [`write_file`], readable by the owner only.
 pub fn write_secret(path: &std::path::Path, text: &str) -> Result<(), GitError> {
     write_file(path, "")?;
