@@ -111,48 +111,46 @@ git switch -q -c is-prime
 step git nav-loop install
 step git nav-loop start --test 'sh test.sh' 'add is_prime with tests'
 
-# What an agent does in its n-th turn. Its first word is that it is done.
-# shellcheck disable=SC2016 # the dollars are the written scripts' own
-agent() {
-    case $1 in
-        1) git nav-loop signal exit --reason 'I am done' ;;
-        2)
-            printf 'is_prime() {\n    [ $(($1 %% 2)) -eq 1 ]\n}\n' >is_prime.sh
-            printf '. ./is_prime.sh\nfor n in 2 3 13; do is_prime $n || { echo "not ok 1 - $n is prime"; exit 1; }; done\nis_prime 9 && { echo "not ok 2 - 9 is not prime"; exit 1; }\necho "ok - all"\n' >test.sh
-            git add is_prime.sh test.sh
-            git commit -q -m 'add is_prime and its tests'
-            git nav-loop test || :
-            ;;
-        3)
-            printf 'is_prime() {\n    [ "$1" -ge 2 ] || return 1\n    d=2\n    while [ $((d * d)) -le "$1" ]; do\n        [ $(($1 %% d)) -ne 0 ] || return 1\n        d=$((d + 1))\n    done\n}\n' >is_prime.sh
-            git nav-loop test
-            printf '# Numbers\n\nis_prime N answers by its exit status.\n' >README.md
-            git add is_prime.sh README.md
-            git commit -q -m 'is_prime: try every divisor, and say so in the README'
-            git nav-loop signal exit --reason 'is_prime is there, tested and documented'
-            ;;
-    esac
-}
-
-turn=0
-code=1
-while [ "$code" -ne 0 ]; do
-    turn=$((turn + 1))
-    [ "$turn" -le 3 ] || fail "the demo did not reach its end (exit code $code); look at $repo"
-    printf '\n--- the agent, turn %s ---\n' "$turn"
-    agent "$turn"
-    printf '\n$ git nav-loop gate\n'
-    code=0
-    git nav-loop gate || code=$?
-    say "(exit code $code)"
-done
-step git nav-loop status
-printf '\n$ git nav-loop complete\n'
-git nav-loop complete
-
+# The agent: any program that reads a prompt and works. Its first word is that it is done.
+cat >"$scratch/agent.sh" <<'AGENT'
+prompt=$(cat)
+claim() { printf '```pilot-signal\n{"v":2,"type":"exit","success":true,"reason":"%s"}\n```\n' "$1"; }
+case $prompt in
+*'Iteration: 1/'* | *'迭代：1/'*)
+    echo 'agent: this looks easy, I am done.'
+    claim 'I am done'
+    ;;
+*'Iteration: 2/'* | *'迭代：2/'*)
+    echo 'agent: writing is_prime.sh and its tests.'
+    printf 'is_prime() {\n    [ $(($1 %% 2)) -eq 1 ]\n}\n' >is_prime.sh
+    {
+        echo '. ./is_prime.sh'
+        echo 'for n in 2 3 13; do is_prime $n || { echo "not ok 1 - $n is prime"; exit 1; }; done'
+        echo 'is_prime 9 && { echo "not ok 2 - 9 is not prime"; exit 1; }'
+        echo 'echo "ok - all"'
+    } >test.sh
+    git add is_prime.sh test.sh
+    git commit -q -m 'add is_prime and its tests'
+    git nav-loop test || :
+    ;;
+*)
+    echo 'agent: two is prime as well; trying every divisor.'
+    printf 'is_prime() {\n    [ "$1" -ge 2 ] || return 1\n    d=2\n    while [ $((d * d)) -le "$1" ]; do\n        [ $(($1 %% d)) -ne 0 ] || return 1\n        d=$((d + 1))\n    done\n}\n' >is_prime.sh
+    printf '# Numbers\n\nis_prime N answers by its exit status.\n' >README.md
+    git add is_prime.sh README.md
+    git commit -q -m 'is_prime: try every divisor, and say so in the README'
+    claim 'is_prime is there, tested and documented'
+    ;;
+esac
+AGENT
+printf '\n$ git nav-loop run -- sh agent.sh\n'
+git nav-loop run -- sh "$scratch/agent.sh" || fail "the demo did not reach its end; look at $repo"
+step git nav-loop log
+printf '\n$ git nav-loop gate\n'
+git nav-loop gate && say '(exit code 0)'
 printf '\n'
 say "programs:           $bin"
 say "scratch repository: $repo"
 say "its journal:        git -C $repo log --notes=nav-loop"
 say "to remove it all:   rm -rf $scratch && $here/install.sh --uninstall --prefix $prefix"
-say 'in your repository: git nav-loop install && git nav-loop start "what is to be done"'
+say 'in your repository: git nav-loop install && git nav-loop run --task "what is to be done" -- claude -p'

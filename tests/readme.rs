@@ -26,8 +26,10 @@ fn the_demo_runs_one_loop_from_blocked_to_complete_and_says_where_everything_is(
     );
     let said = repo.run("sh", &["-c", &script]).ok();
     let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words:?} is not in {said}"));
-    assert!(at("BLOCKED: insufficient indicators") < at("(exit code 3)"));
-    assert!(at("(exit code 3)") < at("(exit code 1)"));
+    assert!(at("agent: this looks easy, I am done.") < at("BLOCKED: insufficient indicators"));
+    assert!(at("BLOCKED: insufficient indicators") < at("not ok 1 - 2 is prime"), "a real test command");
+    assert_eq!(said.matches("\nBLOCKED").count(), 1, "blocked once");
+    assert!(at("not ok 1 - 2 is prime") < at("EXIT: all criteria met"));
     assert!(at("EXIT: all criteria met") < at("LOOP COMPLETE"));
     for words in ["programs:", "scratch repository:", "to remove it all:"] {
         at(words);
