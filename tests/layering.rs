@@ -8,7 +8,7 @@ const LAYERS: [(&str, &[&str], &[&str]); 5] = [
         &["std::fs", "std::env", "std::process", "std::time", "println", "gix::", "git2::", "clap"],
     ),
     ("src/git", &["domain", "git", "failpoint"], &["clap", "println"]),
-    ("src/agent", &["domain", "agent"], &["gix::", "git2::", "clap"]),
+    ("src/agent", &["domain", "agent"], &["gix::", "git2::", "println"]),
     (
         "src/render",
         &["domain", "render", "error", "exit_code"],
