@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{agent::last_message::Client, driver::TestPolicy, render::Language};
+use crate::{
+    agent::{last_message::Client, stop_hook::HookClient},
+    driver::TestPolicy,
+    render::Language,
+};
 
 pub mod plumbing;
 
@@ -66,6 +70,8 @@ pub enum Command {
     Log(LogArgs),
     /// Tell whether the prompt on stdin asks for a loop
     Trigger,
+    /// Answer an agent client's own hook, on stdin and stdout
+    AgentHook(AgentHookArgs),
     /// Take over a loop that another clone started
     Adopt(AdoptArgs),
     /// Fold the journal of an ended loop
@@ -154,6 +160,16 @@ pub struct RunArgs {
     /// The agent; the prompt goes to its stdin, or in place of {prompt} or {prompt_file}
     #[arg(last = true, value_name = "AGENT")]
     pub command: Vec<String>,
+}
+
+/// Arguments of `agent-hook`.
+#[derive(Debug, Args)]
+pub struct AgentHookArgs {
+    /// The client
+    #[arg(value_enum)]
+    pub client: HookClient,
+    /// The event, where the input does not name it
+    pub event: Option<String>,
 }
 
 /// Arguments of `complete`.

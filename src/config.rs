@@ -38,6 +38,7 @@ const KEYS: &[(&str, Shape)] = &[
     ("scope", Shape::Text),
     ("test_command", Shape::Text),
     ("test_timeout", Shape::Duration),
+    ("max_stop_blocks", Shape::Number),
 ];
 
 #[derive(Clone, Copy)]
@@ -222,6 +223,7 @@ fn settings_of(
         inert_paths: read.list("inert_paths")?,
         scope: read.word("scope", "a path")?,
         test_command: read.word::<CommandSpec>("test_command", "a list of words, or one string")?,
+        max_stop_blocks: read.number("max_stop_blocks", 0, 100)?.unwrap_or(default.max_stop_blocks),
         test_timeout: u64::from(read.number("test_timeout", 1, 604_800)?.unwrap_or(900)),
         ..default
     };

@@ -102,6 +102,12 @@ pub fn now() -> String {
     stamp.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
+/// Now, in milliseconds since 1970.
+pub fn now_millis() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(0)
+}
+
 /// A writer for the journal.
 pub fn writer(by: &str, patience: Duration) -> Writer {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -73,3 +73,6 @@ mod help;
 
 /// The driver, with scripted agents.
 mod run;
+
+/// What agent clients' own hooks are answered.
+mod agent_hook;

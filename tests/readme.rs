@@ -133,6 +133,22 @@ fn the_settings_that_readme_shows_are_read() {
     assert!(repo.nav(&["status"]).ok().contains("Tests: cargo test"));
 }
 
+/// Each settings block of `docs/agents.md` is JSON, and its command is one that answers a stop of that client.
+#[test]
+fn the_settings_that_the_agents_page_shows_call_a_hook_that_answers() {
+    let text = fs::read_to_string(source("docs/agents.md")).unwrap();
+    let blocks: Vec<&str> = text.split("```json\n").skip(1).map(|b| b.split("```").next().unwrap()).collect();
+    assert_eq!(blocks.len(), 5);
+    for block in blocks {
+        let json = serde_json::from_str::<serde_json::Value>(block).unwrap().to_string();
+        let command = json.split("git nav-loop ").nth(1).unwrap().split('"').next().unwrap();
+        let repo = TestRepo::looping();
+        let input = serde_json::json!({"session_id": "s", "cwd": repo.dir, "hook_event_name": "Stop"});
+        let script = format!("printf '%s' '{input}' | git nav-loop {command}");
+        assert!(repo.run("sh", &["-c", &script]).ok().starts_with('{'), "{command}");
+    }
+}
+
 #[test]
 fn files_that_the_documents_name_exist() {
     for name in ["README.md", "README.zh.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {

@@ -4,3 +4,4 @@
 pub mod last_message;
 pub mod process;
 pub mod prompt;
+pub mod stop_hook;

@@ -2,6 +2,7 @@
 
 mod abort;
 mod adopt;
+mod agent_hook;
 mod compact;
 mod complete;
 mod completions;
@@ -75,6 +76,7 @@ fn dispatch(command: Command, context: &Context) -> Result<ExitCode, Error> {
         Command::Diagnose(_) => diagnose::run(context),
         Command::Log(args) => log::run(context, &args),
         Command::Trigger => trigger::run(context),
+        Command::AgentHook(args) => Ok(agent_hook::run(context, &args)),
         Command::Adopt(args) => adopt::run(context, &args),
         Command::Compact(args) => compact::run(context, &args),
         Command::List(_) => list::run(context),

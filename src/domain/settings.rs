@@ -118,6 +118,8 @@ pub struct Settings {
     pub test_command: Option<CommandSpec>,
     /// Seconds a test run may take.
     pub test_timeout: u64,
+    /// How often a stop hook holds an agent before a person speaks again.
+    pub max_stop_blocks: u32,
     /// Whether `code_simplified` is in the game.
     pub simplification: bool,
     /// The tracker, when the configuration names one.
@@ -150,6 +152,7 @@ impl Default for Settings {
             scope: None,
             test_command: None,
             test_timeout: 900,
+            max_stop_blocks: 5,
             simplification: true,
             project_management: None,
             task_prefix: "TASK".to_owned(),

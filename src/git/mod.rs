@@ -24,6 +24,7 @@ pub mod journal;
 pub mod lock;
 pub mod loops;
 pub mod marker_file;
+pub mod sessions;
 pub mod spool;
 
 pub mod install;
