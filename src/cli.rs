@@ -11,6 +11,9 @@ use crate::{
 };
 
 pub mod plumbing;
+pub mod settings;
+
+use settings::SettingsArgs;
 
 use plumbing::{ExitGateArgs, PhaseDetectorArgs, StagnationDetectorArgs, StatusGeneratorArgs};
 
@@ -133,6 +136,9 @@ pub struct RunArgs {
     /// Take the task from this file
     #[arg(long, value_name = "FILE")]
     pub task_file: Option<PathBuf>,
+    /// The settings of a loop that this starts
+    #[command(flatten)]
+    pub settings: SettingsArgs,
     /// Go on with the loop that is here; never start one
     #[arg(long)]
     pub resume: bool,
@@ -235,24 +241,9 @@ pub struct StartArgs {
     /// Take the task from this file; the text is frozen
     #[arg(long, value_name = "FILE", conflicts_with = "task")]
     pub task_file: Option<PathBuf>,
-    /// Iterations before the loop pauses (1-20)
-    #[arg(long, value_name = "N")]
-    pub max_iterations: Option<u64>,
-    /// Equal states before the loop pauses (2-5)
-    #[arg(long, value_name = "N")]
-    pub stagnation_threshold: Option<u64>,
-    /// Indicators that must be met (1-6)
-    #[arg(long, value_name = "N")]
-    pub min_indicators: Option<u64>,
-    /// The test command, one line for the shell
-    #[arg(long, value_name = "CMD")]
-    pub test: Option<String>,
     /// The branch that the work will be merged into
     #[arg(long, value_name = "REF")]
     pub target: Option<String>,
-    /// Look at code below this path only
-    #[arg(long, value_name = "PATH")]
-    pub scope: Option<String>,
     /// The ticket, e.g. 12, owner/repo#12, KEY-12
     #[arg(long, value_name = "TICKET")]
     pub ticket: Option<String>,
@@ -265,6 +256,9 @@ pub struct StartArgs {
     /// Draw a secret word that every signal must carry
     #[arg(long)]
     pub nonce: bool,
+    /// The loop's settings
+    #[command(flatten)]
+    pub settings: SettingsArgs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

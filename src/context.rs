@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::{
+    domain::gate::Verdict,
     error::{Error, ErrorKind},
     git::{journal::Writer, repo::Repo},
     render::Language,
@@ -59,6 +60,16 @@ impl Context {
     /// Prints one line.
     pub fn say(&self, line: &str) {
         self.print(&format!("{line}\n"));
+    }
+
+    /// Prints the line of a verdict, in its colour where there is colour.
+    pub fn say_verdict(&self, line: &str, verdict: Verdict) {
+        let colour = match verdict {
+            Verdict::Exit => 32,
+            Verdict::Continue => 33,
+            Verdict::Blocked | Verdict::Paused | Verdict::Unknown => 31,
+        };
+        if self.colour { self.say(&format!("\u{1b}[{colour}m{line}\u{1b}[0m")) } else { self.say(line) }
     }
 
     /// Prints one line on stderr.

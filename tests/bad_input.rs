@@ -283,3 +283,62 @@ fn deleted_local_files_leave_no_crash() {
     assert_eq!(repo.try_git(&["commit", "-q", "--allow-empty", "-m", "x"]).err, "");
     repo.nav(&["status"]).ok();
 }
+
+#[test]
+fn every_setting_has_a_flag_an_environment_variable_and_a_git_config_name() {
+    let repo = TestRepo::new();
+    let flags = [
+        "--max-iterations=6",
+        "--stagnation-threshold=4",
+        "--min-indicators=3",
+        "--required-indicators=docs_updated,code_committed",
+        "--exit-requires-explicit-signal=false",
+        "--test=true",
+        "--test-timeout=2m",
+        "--scope=src",
+        "--docs-paths=pages/**",
+        "--marker-paths=marks/**",
+        "--inert-paths=pages/**",
+        "--iteration-approval=periodic",
+        "--periodic-interval=2",
+        "--never-pause-on-stagnation",
+        "--stagnation-diversify-strategy=reread",
+        "--show-status-block=false",
+        "--max-stop-blocks=2",
+    ];
+    let config = |repo: &TestRepo| repo.note(&repo.anchor())[0]["config"].clone();
+    repo.nav(&[&["start", "x"], &flags[..]].concat()).ok();
+    let by_flag = config(&repo);
+    for (key, value) in by_flag["sources"].as_object().unwrap() {
+        assert_eq!(value, "flag", "{key}");
+    }
+    assert_eq!(by_flag["sources"].as_object().unwrap().len(), flags.len());
+    assert_eq!(
+        (by_flag["test_timeout"].as_u64(), by_flag["iteration_approval"].as_str()),
+        (Some(120), Some("periodic"))
+    );
+    let pairs: Vec<(String, String)> = flags
+        .iter()
+        .map(|f| f.trim_start_matches("--").split_once('=').unwrap_or((f.trim_start_matches("--"), "true")))
+        .map(|(k, v)| (if k == "test" { "test-command".to_owned() } else { k.to_owned() }, v.to_owned()))
+        .collect();
+    let other = TestRepo::new();
+    let env: Vec<(String, &str)> =
+        pairs.iter().map(|(k, v)| (format!("NAV_LOOP_{}", k.to_uppercase().replace('-', "_")), v.as_str())).collect();
+    let env: Vec<(&str, &str)> = env.iter().map(|(k, v)| (k.as_str(), *v)).collect();
+    other.nav_env(&env, &["start", "x"]).ok();
+    let third = TestRepo::new();
+    for (key, value) in &pairs {
+        let mut words = key.split('-');
+        let first = words.next().unwrap().to_owned();
+        let camel = words.fold(first, |n, w| n + &w[..1].to_uppercase() + &w[1..]);
+        third.git(&["config", &format!("navLoop.{camel}"), value]);
+    }
+    third.nav(&["start", "x"]).ok();
+    let bare = |mut config: serde_json::Value| {
+        config.as_object_mut().unwrap().remove("sources");
+        config
+    };
+    assert_eq!(bare(by_flag.clone()), bare(config(&other)));
+    assert_eq!(bare(by_flag), bare(config(&third)));
+}

@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> Result<ExitCode, Er
             if context.json {
                 context.say(&json::status(&status, code).to_string());
             } else {
-                context.say(&context.language.verdict_line(&status));
+                context.say_verdict(&context.language.verdict_line(&status), status.gate.verdict);
             }
             return Ok(code);
         }

@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
     }
     let language = context.language;
     let p = language.phrases();
-    context.say(&language.verdict_line(&status));
+    context.say_verdict(&language.verdict_line(&status), status.gate.verdict);
     context.print(&text::explanation(language, &status));
     context.say(&format!("{}{}{}", p.anchor, p.colon, status.anchor));
     context.print(&text::target_line(p, &status));

@@ -48,7 +48,7 @@ fn answer(context: &Context, repo: &Repo, turn: &Turn<'_>, status: &Status, code
     }
     let language = context.language;
     let p = language.phrases();
-    context.say(&language.verdict_line(status));
+    context.say_verdict(&language.verdict_line(status), status.gate.verdict);
     for finding in status.indicators.0.iter().filter(|f| status.gate.missing.contains(&f.indicator)) {
         if finding.state == IndicatorState::Unmet {
             context.say(&format!("  {}{}{}", finding.indicator.name(), p.colon, language.reason(&finding.reason)));

@@ -7,7 +7,7 @@ use crate::{
     begin::{Options, Task, begin},
     cli::RunArgs,
     completion::complete,
-    config::{self, Flags, parse_duration},
+    config::{self, parse_duration},
     context::{COMMAND_PATIENCE, Context, driver_mark, writer},
     domain::{
         event::{Driver, Event, PauseReason},
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<ExitCode, Error> {
         }
         None => {
             let task = task(&top, &args)?;
-            let settings = config::find(&repo, Flags::new())?.settings;
+            let settings = config::find(&repo, args.settings.flags())?.settings;
             if args.dry_run {
                 context.say(&format!("would start a loop: {}", crate::render::visible::visible(&task.title)));
                 return Ok(ExitCode::Done);
@@ -181,7 +181,7 @@ fn show(context: &Context, status: &Status, took: Duration) {
     let language = context.language;
     if status.show_block {
         context.print(&text::status_block(language, status));
-        context.say(&language.verdict_line(status));
+        context.say_verdict(&language.verdict_line(status), status.gate.verdict);
     }
     let line = text::one_line(language, status);
     context.say(&format!("{} · {} s", line.trim_end(), took.as_secs()));
@@ -198,7 +198,7 @@ fn stopped(context: &Context, turn: &Turn<'_>) -> Result<Option<ExitCode>, Error
 
 fn paused(context: &Context, turn: &Turn<'_>, reason: PauseReason) -> Result<ExitCode, Error> {
     let status = turn.status(Look::WorkTree, Moment::Between)?;
-    context.say(&context.language.verdict_line(&status));
+    context.say_verdict(&context.language.verdict_line(&status), status.gate.verdict);
     context.print(&text::pause_block(context.language, &status, reason));
     context.say(&context.language.next_action(&status.next_action));
     Ok(ExitCode::of_pause(reason))

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
 use crate::{
     begin::{Begun, Options, Task, begin, refuse_nested},
     cli::StartArgs,
-    config::{self, Flags, Found},
+    config::{self, Found},
     context::{COMMAND_PATIENCE, Context, writer},
     domain::settings::Settings,
     error::Error,
@@ -21,7 +19,7 @@ pub(super) fn run(context: &Context, args: StartArgs) -> Result<ExitCode, Error>
     let top = repo.need_work_tree()?.to_owned();
     refuse_nested(&repo)?;
     let task = read_task(&top, &args)?;
-    let Found { settings, has_loop_mode } = config::find(&repo, flags(&args))?;
+    let Found { settings, has_loop_mode } = config::find(&repo, args.settings.flags())?;
     let options = Options {
         target: args.target,
         ticket: args.ticket,
@@ -65,16 +63,4 @@ fn read_task(top: &Path, args: &StartArgs) -> Result<Task, Error> {
         None => Task::of_words(args.task.join(" "))
             .ok_or_else(|| Error::usage("the task is empty", "git nav-loop start \"what is to be done\"")),
     }
-}
-
-fn flags(args: &StartArgs) -> Flags {
-    let numbers = [
-        ("max_iterations", args.max_iterations),
-        ("stagnation_threshold", args.stagnation_threshold),
-        ("min_indicators", args.min_indicators),
-    ];
-    let words = [("test_command", &args.test), ("scope", &args.scope)];
-    let numbers = numbers.into_iter().filter_map(|(k, v)| Some((k, Value::from(v?))));
-    let words = words.into_iter().filter_map(|(k, v)| Some((k, Value::from(v.clone()?))));
-    numbers.chain(words).collect()
 }

@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
     }
     let language = context.language;
     context.print(&text::status_block(language, &status));
-    context.say(&language.verdict_line(&status));
+    context.say_verdict(&language.verdict_line(&status), status.gate.verdict);
     context.print(&text::footnotes(language, &status));
     let p = language.phrases();
     if config::has_changed(&repo, &turn.state.settings) == Some(true) {

@@ -21,12 +21,13 @@ use crate::{
 pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
     let repo = Repo::discover()?;
     let mut turn = Turn::need(&repo)?;
-    if turn.state.is_ended() {
-        let message = format!("the newest loop on this branch is {}: {}", turn.state.status.name(), turn.state.id);
+    if turn.state.is_aborted() {
+        let message = format!("the newest loop on this branch was aborted: {}", turn.state.id);
         return Err(Error::new(ErrorKind::NoLoop, message, "git nav-loop start \"what is to be done\""));
     }
     catch_up(&mut turn, "step")?;
-    if let LoopStatus::Paused(_) = turn.state.status {
+    // A paused or completed loop ends no iteration: it is judged as the gate judges it.
+    if turn.state.status != LoopStatus::Running {
         let status = turn.status(Look::WorkTree, Moment::Between).map_err(Error::as_cannot_judge)?;
         return Ok(show(context, &turn, &status));
     }
@@ -72,7 +73,7 @@ fn show(context: &Context, turn: &Turn<'_>, status: &Status) -> ExitCode {
     let language = context.language;
     if status.show_block {
         context.print(&text::status_block(language, status));
-        context.say(&language.verdict_line(status));
+        context.say_verdict(&language.verdict_line(status), status.gate.verdict);
     } else {
         context.print(&text::one_line(language, status));
     }
