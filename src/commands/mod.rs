@@ -38,7 +38,7 @@ mod recording;
 use clap::Parser;
 
 use crate::{
-    cli::{Cli, Command},
+    cli::{Cli, Command, HookArgs},
     context::Context,
     error::Error,
     exit_code::ExitCode,
@@ -47,6 +47,13 @@ use crate::{
 
 /// Runs the program: parse, dispatch, print the error if there is one.
 pub fn run() -> ExitCode {
+    // The hook programs call us after every commit: building the whole command line costs more than the look at HEAD.
+    let mut words = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned());
+    if words.next().as_deref() == Some("hook")
+        && let Some(name) = words.next()
+    {
+        return hook::run(&HookArgs { name, args: words.filter(|w| w != "--").collect() });
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {

@@ -161,6 +161,7 @@ pub struct NoteContent {
 /// Reads the note on `on`: `text` is its raw content, of any kind.
 pub fn read_note(on: &Oid, text: &[u8]) -> NoteContent {
     let mut content = NoteContent::default();
+    content.records.reserve(text.iter().filter(|b| **b == b'\n').count());
     for line in text.split(|b| *b == b'\n') {
         let line = line.trim_ascii();
         if line.is_empty() {
