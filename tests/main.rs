@@ -76,3 +76,6 @@ mod run;
 
 /// What agent clients' own hooks are answered.
 mod agent_hook;
+
+/// What agents' last messages say.
+mod signals;
