@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use bstr::ByteSlice;
+
 use super::{
     event::{CommitSeen, Driver, Event, IterationEnded, Line, LoopStarted, PauseReason, Record, SignalGiven},
     gate::Verdict,
@@ -147,6 +149,9 @@ pub struct LoopState {
     pub last_seq: u64,
 }
 
+/// Bytes of a usual line, to reserve room by.
+const TYPICAL_LINE: usize = 400;
+
 /// What the lines of one note hold.
 #[derive(Debug, Default)]
 pub struct NoteContent {
@@ -161,8 +166,8 @@ pub struct NoteContent {
 /// Reads the note on `on`: `text` is its raw content, of any kind.
 pub fn read_note(on: &Oid, text: &[u8]) -> NoteContent {
     let mut content = NoteContent::default();
-    content.records.reserve(text.iter().filter(|b| **b == b'\n').count());
-    for line in text.split(|b| *b == b'\n') {
+    content.records.reserve(text.len() / TYPICAL_LINE);
+    for line in text.lines() {
         let line = line.trim_ascii();
         if line.is_empty() {
             continue;
@@ -183,8 +188,10 @@ fn in_order(records: Vec<Record>, loop_id: &str) -> Vec<Record> {
     let limit = own.len() as u64 + 1_000;
     own.retain(|r| r.seq <= limit);
     own.sort_by(|a, b| (a.seq, &a.at, &a.id).cmp(&(b.seq, &b.at, &b.id)));
-    let mut seen = HashSet::new();
-    own.retain(|r| seen.insert(r.id.clone()));
+    let mut seen = HashSet::with_capacity(own.len());
+    let first: Vec<bool> = own.iter().map(|r| seen.insert(r.id.as_str())).collect();
+    let mut first = first.into_iter();
+    own.retain(|_| first.next().unwrap_or(true));
     own
 }
 

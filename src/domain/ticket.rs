@@ -70,6 +70,9 @@ impl Ticket {
     /// The ticket that a branch name tells: `#12`, `issue-12`, `gh-12`, a segment `12-…`, or `KEY-12`.
     /// A key counts in capitals, or when it is the configured task prefix in any case.
     pub fn of_branch(branch: &str, task_prefix: &str) -> Option<Self> {
+        if !branch.contains(|c: char| c.is_ascii_digit()) {
+            return None; // Most branches; this spares them the patterns.
+        }
         if let Some(found) = BRANCH_NUMBER.captures(branch) {
             let digits = found.iter().skip(1).flatten().next()?;
             return Some(Self::Number(digits.as_str().parse().ok()?));

@@ -135,8 +135,10 @@ impl Repo {
         if header.size() > limit {
             return Ok(None);
         }
-        let mut object = self.gix.find_object(gix_id(id)?).map_err(GitError::object)?;
-        Ok(Some(std::mem::take(&mut object.data)))
+        // Past the object cache, which serves trees and commits: a blob is read once, and a cache would copy it.
+        let (objects, mut content) = (&*self.gix.objects, Vec::new());
+        gix::prelude::FindExt::find(objects, &gix_id(id)?, &mut content).map_err(GitError::object)?;
+        Ok(Some(content))
     }
 
     /// The id that `bytes` have as a blob; nothing is written.
