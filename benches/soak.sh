@@ -3,7 +3,7 @@
 # next run, and no lock stands in git's way.  usage: benches/soak.sh [KILLS] [DIR-WITH-PROGRAMS]
 set -euo pipefail
 kills=${1:-200}
-programs=${2:-$(cd "$(dirname "$0")/.." && pwd)/target/release}
+programs=$(cd "${2:-$(dirname "$0")/../target/release}" && pwd)
 export PATH=$programs:$PATH HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 LC_ALL=C
 unset CLAUDECODE NAV_LOOP NAV_LOOP_HOOK GIT_DIR
 dir=$(mktemp -d)
