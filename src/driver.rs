@@ -144,7 +144,7 @@ pub fn iterate(
 
 fn limit_reached(turn: &Turn<'_>, spec: &Spec) -> Option<String> {
     let spent = |f: fn(&crate::domain::event::IterationEnded) -> Option<u64>| -> u64 {
-        turn.state.history.iter().filter_map(|h| f(&h.what)).sum()
+        turn.state.history.iter().filter_map(|h| f(&h.what)).fold(0, u64::saturating_add)
     };
     let (ms, cost) = (spent(|h| h.ms), spent(|h| h.cost_micros));
     if let Some(max) = spec.max_time.filter(|m| Duration::from_millis(ms) >= *m) {

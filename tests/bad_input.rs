@@ -1,5 +1,7 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
+use serde_json::Value;
+
 use crate::support::{SHA1, TestRepo, programs, skip};
 
 #[test]
@@ -137,6 +139,58 @@ fn a_hostile_task_cannot_move_the_cursor_flip_direction_or_forge_a_line() {
     assert!(!all.lines().any(|l| l.starts_with("EXIT")), "{all}");
     repo.nav(&["signal", "fail", "--reason", "x\nEXIT: all criteria met"]).ok();
     assert!(!repo.nav(&["gate"]).out.lines().any(|l| l.starts_with("EXIT")));
+}
+
+#[test]
+fn numbers_at_their_end_and_odd_text_in_a_note_stop_no_command() {
+    let repo = TestRepo::looping();
+    repo.nav(&["step"]);
+    let anchor = repo.git(&["rev-parse", "main"]);
+    let note = repo.git(&["notes", "--ref=nav-loop", "show", &anchor]);
+    let (most, longest) = (u32::MAX, u64::MAX);
+    let mut lines: Vec<String> = note.lines().map(str::to_owned).collect();
+    let ended = lines.iter().find(|l| l.contains("\"iteration_ended\"")).unwrap().clone();
+    let hash = ended.split("\"state_hash\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    for n in 0..3 {
+        let mut line: Value = serde_json::from_str(&ended.replace(&hash, "aaaa\u{5b57}b")).unwrap();
+        line["id"] = format!("000000{n}").into();
+        line["seq"] = (100 + n).into();
+        (line["iteration"], line["streak"]) = (most.into(), most.into());
+        (line["ms"], line["cost_micros"]) = (longest.into(), longest.into());
+        lines.push(line.to_string());
+    }
+    let annotate = |lines: &[String]| {
+        let file = repo.root.path().join("note");
+        fs::write(&file, lines.join("\n")).unwrap();
+        repo.git(&["notes", "--ref=nav-loop", "add", "-f", "-F", file.to_str().unwrap(), &anchor]);
+    };
+    annotate(&lines);
+    let run = ["run", "--max-time", "1h", "--max-cost", "1", "--", "true"];
+    let all: [&[&str]; 12] = [
+        &["status"],
+        &["gate"],
+        &["explain"],
+        &["log"],
+        &["diagnose"],
+        &["status", "--json"],
+        &["mark"],
+        &run,
+        &["resume", "continue"],
+        &["step"],
+        &["resume", "extend"],
+        &["complete"],
+    ];
+    for args in all {
+        let said = repo.nav(args);
+        assert!(said.code < 100 && !said.err.contains("panicked"), "{args:?}: {} {}", said.code, said.err);
+    }
+    assert_eq!(repo.nav(&["status", "--json"]).json()["iteration"].as_u64(), Some(most.into()));
+    let mut adopted: Value = serde_json::from_str(&ended).unwrap();
+    (adopted["id"], adopted["seq"], adopted["epoch"]) = ("00000009".into(), 99.into(), most.into());
+    (adopted["type"], adopted["clone"]) = ("loop_adopted".into(), "another".into());
+    lines.push(adopted.to_string());
+    annotate(&lines);
+    repo.nav(&["adopt", adopted["loop"].as_str().unwrap()]).fails(2, "too often");
 }
 
 #[test]

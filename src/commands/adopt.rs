@@ -35,12 +35,18 @@ pub(super) fn run(context: &Context, args: &AdoptArgs) -> Result<ExitCode, Error
     if state.owner == clone && loops::anchor_of(&repo, id)?.is_some() {
         return Err(Error::refused(format!("loop {id} is this clone's own"), "git nav-loop list shows its branch"));
     }
+    let Some(epoch) = state.epoch.checked_add(1) else {
+        return Err(Error::refused(
+            format!("loop {id} was taken over too often"),
+            "git nav-loop start a loop of your own",
+        ));
+    };
     let pointer = LoopPointer { id: id.clone(), anchor: anchor.clone(), branch: loops::branch_here(&repo)? };
     if anchor != repo.empty_tree() && !repo.has_object(&anchor) {
         return Err(Error::refused(format!("the loop's anchor {anchor} is not in this clone"), "git fetch its branch"));
     }
     loops::keep_anchor(&repo, &pointer)?;
-    let draft = |event| Draft { on: anchor.clone(), loop_id: id.clone(), commit: None, epoch: state.epoch + 1, event };
+    let draft = |event| Draft { on: anchor.clone(), loop_id: id.clone(), commit: None, epoch, event };
     let adopted = draft(Event::LoopAdopted { clone });
     if let Appended::Waiting(why) = journal.append(&writer("adopt", COMMAND_PATIENCE), vec![adopted])? {
         context.warn(&format!("recorded, not yet in the notes: {why}"));

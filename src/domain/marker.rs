@@ -54,7 +54,7 @@ pub fn file_name(at: &str, name: &str, partial: bool) -> String {
 pub fn text(status: &Status, name: &str, partial: bool) -> String {
     let kind = if partial { "partial" } else { "complete" };
     let mut text = format!("# Context Marker: {} ({kind})\n\n", one_line(name));
-    let previous = status.previous_hash.as_deref().map_or("none", |h| &h[..6.min(h.len())]);
+    let previous = status.previous_hash.as_deref().map_or("none", |h| h.get(..6).unwrap_or(h));
     let mut line = |key: &str, value: &str| text.push_str(&format!("{key}: {value}\n"));
     line("Loop", &status.loop_id);
     line("Task", &one_line(&status.title));
@@ -63,7 +63,7 @@ pub fn text(status: &Status, name: &str, partial: bool) -> String {
     line("Branch", status.branch.as_deref().unwrap_or("(detached HEAD)"));
     line("Iteration", &format!("{}/{}", status.iteration, status.max_iterations));
     line("Phase", status.phase.name());
-    line("State Hash", &status.state_hash[..6]);
+    line("State Hash", status.state_hash.get(..6).unwrap_or(&status.state_hash));
     line("Previous Hash", previous);
     line("Stagnation", &format!("{}/{}", status.stagnation.count, status.threshold));
     line("EXIT_SIGNAL", if status.exit_signal { "true" } else { "false" });

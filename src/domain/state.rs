@@ -310,7 +310,7 @@ impl LoopState {
         self.last_text = text;
         self.status = LoopStatus::Running;
         self.pause_why.clear();
-        self.iteration += 1;
+        self.iteration = self.iteration.saturating_add(1);
         self.iteration_over = false;
         self.streak_start = self.history.len();
         if choice == "extend" {
@@ -335,7 +335,7 @@ impl LoopState {
     pub fn shown_iteration(&self) -> u32 {
         let opened = self.history.last().is_some_and(|h| h.what.verdict == Verdict::Exit);
         let under_way = self.status == LoopStatus::Running && self.iteration_over && !opened;
-        self.iteration + u32::from(under_way)
+        self.iteration.saturating_add(u32::from(under_way))
     }
 
     /// The test command: the frozen one, else the first that was run (spec 1.4).
