@@ -145,7 +145,8 @@ fn archive(turn: &Turn<'_>, left: &mut Vec<String>) -> Result<Outcome, Error> {
     }
     let unwritable = |e: std::io::Error| Error::refused(format!("{to}: {e}"), "make it writable");
     std::fs::create_dir_all(top.join(".agent/tasks/archive")).map_err(unwritable)?;
-    let tracked = Git::new("ls-files").in_dir(top).args(["--error-unmatch", "--", &path]).output().is_ok();
+    let ask = Git::new("ls-files").in_dir(top).env("GIT_LITERAL_PATHSPECS", "1");
+    let tracked = ask.args(["--error-unmatch", "--", &path]).output().is_ok();
     if tracked {
         Git::new("mv").in_dir(top).args(["--", &path, &to]).output()?;
     } else {

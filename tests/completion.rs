@@ -86,6 +86,25 @@ fn ignored_documents_and_markers_are_moved_and_written_without_git() {
 }
 
 #[test]
+fn an_untracked_document_whose_name_is_a_pattern_is_no_tracked_one() {
+    let repo = TestRepo::new();
+    repo.write("check.sh", "true\n");
+    repo.write(".agent/tasks/abc.md", "# Another\n");
+    repo.commit("check");
+    repo.git(&["switch", "-q", "-c", "feature"]);
+    repo.write(".agent/tasks/a*.md", "# Mine\n");
+    repo.nav(&["start", "--task-file", ".agent/tasks/a*.md", "--test", "sh check.sh"]).ok();
+    repo.write("src/login.rs", "login\n");
+    repo.git(&["add", "src"]);
+    repo.git(&["commit", "-q", "-m", "add login"]);
+    repo.nav(&["test"]).ok();
+    repo.nav(&["signal", "exit"]).ok();
+    assert_eq!(steps(&repo, &[])[1].1, "done");
+    assert!(repo.dir.join(".agent/tasks/archive/a*.md").exists());
+    assert!(repo.dir.join(".agent/tasks/abc.md").exists());
+}
+
+#[test]
 fn completing_twice_changes_nothing() {
     let repo = open_gate(true);
     let first = steps(&repo, &["--commit"]);
