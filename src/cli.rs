@@ -85,9 +85,9 @@ pub enum Command {
     List(AnswerArgs),
     /// Show the net change since the loop started
     Diff(DiffArgs),
-    /// Put the hooks into this repository
+    /// Put the hooks into this repository, or a stop hook into an agent's settings
     Install(InstallArgs),
-    /// Take the hooks out of this repository
+    /// Take out what install put in
     Uninstall(UninstallArgs),
     /// Check hooks, journal and settings
     Doctor(DoctorArgs),
@@ -402,6 +402,9 @@ pub struct InstallArgs {
     /// Use hook.nav-loop-* settings (git 2.54 and newer)
     #[arg(long, conflicts_with_all = ["chain", "copy", "into_global"])]
     pub config_hooks: bool,
+    /// Put the stop hook into this client's settings in the work tree, and touch no git hook
+    #[arg(long, value_enum, value_name = "CLIENT", conflicts_with_all = ["chain", "copy", "into_global", "config_hooks"])]
+    pub agent: Option<HookClient>,
 }
 
 /// Arguments of `uninstall`.
@@ -410,6 +413,9 @@ pub struct UninstallArgs {
     /// Delete the journal and everything recorded, too
     #[arg(long)]
     pub purge: bool,
+    /// Take only this client's stop hook out of its settings
+    #[arg(long, value_enum, value_name = "CLIENT", conflicts_with = "purge")]
+    pub agent: Option<HookClient>,
 }
 
 /// Arguments of the hidden `hook`.

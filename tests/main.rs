@@ -50,6 +50,9 @@ mod words;
 /// Properties that hold for every input of a kind.
 mod properties;
 
+/// The Claude plugin and its skills.
+mod plugin;
+
 /// The four functions of the seed, from arguments alone.
 mod plumbing;
 
@@ -61,6 +64,9 @@ mod pauses;
 
 /// The completion protocol, step by step.
 mod completion;
+
+/// Our entries in the settings of agent clients.
+mod client_settings;
 
 /// Two clones that exchange notes.
 mod clones;

@@ -133,19 +133,20 @@ fn the_settings_that_readme_shows_are_read() {
     assert!(repo.nav(&["status"]).ok().contains("Tests: cargo test"));
 }
 
-/// Each settings block of `docs/agents.md` is JSON, and its command is one that answers a stop of that client.
+/// The table of `docs/agents.md`: each client's file and events are those that `install --agent` writes.
 #[test]
-fn the_settings_that_the_agents_page_shows_call_a_hook_that_answers() {
+fn the_settings_that_the_agents_page_lists_are_those_that_are_installed() {
     let text = fs::read_to_string(source("docs/agents.md")).unwrap();
-    let blocks: Vec<&str> = text.split("```json\n").skip(1).map(|b| b.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 5);
-    for block in blocks {
-        let json = serde_json::from_str::<serde_json::Value>(block).unwrap().to_string();
-        let command = json.split("git nav-loop ").nth(1).unwrap().split('"').next().unwrap();
-        let repo = TestRepo::looping();
-        let input = serde_json::json!({"session_id": "s", "cwd": repo.dir, "hook_event_name": "Stop"});
-        let script = format!("printf '%s' '{input}' | git nav-loop {command}");
-        assert!(repo.run("sh", &["-c", &script]).ok().starts_with('{'), "{command}");
+    let rows: Vec<Vec<&str>> = text.lines().filter(|l| l.starts_with("| `")).map(|l| l.split('|').collect()).collect();
+    assert_eq!(rows.len(), 5);
+    let code = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let repo = TestRepo::new();
+    for row in rows {
+        let (client, file, events) = (&code(row[1])[0], &code(row[2])[0], code(row[3]));
+        repo.nav(&["install", "--agent", client]).ok();
+        let settings: serde_json::Value = serde_json::from_str(&repo.read(file)).unwrap();
+        let installed: Vec<&String> = settings["hooks"].as_object().unwrap().keys().collect();
+        assert_eq!(events.iter().collect::<Vec<_>>(), installed, "{client}");
     }
 }
 

@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
+    agent::{
+        settings_file::{Change, SettingsFile},
+        stop_hook::HookClient,
+    },
     cli::InstallArgs,
     context::Context,
     error::Error,
@@ -15,6 +19,9 @@ use crate::{
 
 pub(super) fn run(context: &Context, args: &InstallArgs) -> Result<ExitCode, Error> {
     let repo = Repo::discover()?;
+    if let Some(client) = args.agent {
+        return into_settings(context, &repo, client);
+    }
     let program = own_program()?;
     for name in HOOKS {
         let hook = install::hook_program(&program, name);
@@ -45,6 +52,20 @@ pub(super) fn run(context: &Context, args: &InstallArgs) -> Result<ExitCode, Err
         context.say(&format!("{}: {state}", dir.path.join(name).display()));
     }
     verify(&dir)?;
+    Ok(ExitCode::Done)
+}
+
+fn into_settings(context: &Context, repo: &Repo, client: HookClient) -> Result<ExitCode, Error> {
+    let file = SettingsFile::new(client, repo.need_work_tree()?, &repo.state_dir().join("settings"));
+    let change =
+        file.install().map_err(|e| Error::refused(format!("{e}; nothing was changed"), "mend it, then again"))?;
+    let state = if change == Change::None { "in place" } else { "installed" };
+    context.say(&format!("{}: {state}", file.path.display()));
+    match client {
+        HookClient::Codex => context.say("Codex runs it once the project is trusted and the hook approved in /hooks"),
+        HookClient::Gemini => context.say("Gemini CLI runs it in a trusted folder only"),
+        HookClient::Claude | HookClient::Copilot | HookClient::Cursor => {}
+    }
     Ok(ExitCode::Done)
 }
 

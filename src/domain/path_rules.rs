@@ -59,6 +59,7 @@ const STATE_PATHS: &[&str] = &[
     "/.codex/**",
     "/.gemini/**",
     "/.cursor/**",
+    "/.github/hooks/nav-loop.json",
 ];
 
 /// The compiled lists of one loop.
