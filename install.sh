@@ -5,12 +5,14 @@ set -eu
 
 usage() {
     cat <<'TEXT'
-usage: ./install.sh [--prefix DIR] [--from DIR] [--demo]
+usage: ./install.sh [--prefix DIR] [--from DIR] [--demo] [--agent AGENT]
        ./install.sh --uninstall [--prefix DIR]
 
   --prefix DIR  put the programs into DIR/bin (default: ~/.local)
   --from DIR    take built programs from DIR instead of building them
   --demo        then run one whole loop in a scratch repository
+  --agent AGENT who works in the demo: scripted (the default), or mini-swe, which
+                installs mini-swe-agent from PyPI into the scratch folder
   --uninstall   take the programs out again
 TEXT
 }
@@ -22,6 +24,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 prefix=${HOME:-}/.local
 from=
 demo=no
+agent=scripted
 uninstall=no
 programs='git-nav-loop nav-loop-post-commit nav-loop-post-checkout'
 
@@ -32,6 +35,8 @@ while [ $# -gt 0 ]; do
         --from) [ $# -ge 2 ] || fail '--from needs a folder'; from=$2; shift ;;
         --from=*) from=${1#--from=} ;;
         --demo) demo=yes ;;
+        --agent) [ $# -ge 2 ] || fail '--agent needs a name'; agent=$2; shift ;;
+        --agent=*) agent=${1#--agent=} ;;
         --uninstall) uninstall=yes ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; exit 2 ;;
@@ -39,6 +44,10 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+case $agent in
+    scripted | mini-swe) ;;
+    *) fail "--agent $agent is not known: scripted or mini-swe" ;;
+esac
 case $prefix in
     '' | /.local) fail 'HOME is not set; name a folder with --prefix' ;;
     /*) ;;
@@ -89,7 +98,7 @@ if [ "$demo" = no ]; then
     exit 0
 fi
 
-# --- The demo: a scripted agent, real commits, a real test command. -----------------------------------------------
+# --- The demo: an agent that claims too early, real commits, a real test command. ----------------------------------
 
 PATH=$bin:$PATH
 export PATH
@@ -97,6 +106,14 @@ unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/nav-loop-demo.XXXXXX")
 repo=$scratch/project
 step() { printf '\n$ %s\n' "$*"; "$@"; }
+
+if [ "$agent" = mini-swe ]; then
+    need python3 'install Python 3.10 or newer'
+    say 'Installing mini-swe-agent from PyPI ...'
+    python3 -m venv "$scratch/venv" || fail 'python3 cannot make a virtual environment'
+    "$scratch/venv/bin/pip" install -q --disable-pip-version-check mini-swe-agent ||
+        fail 'mini-swe-agent cannot be installed: is PyPI reached? The demo without it: ./install.sh --demo'
+fi
 
 git init -q "$repo"
 cd "$repo"
@@ -111,8 +128,28 @@ git switch -q -c is-prime
 step git nav-loop install
 step git nav-loop start --test 'sh test.sh' 'add is_prime with tests'
 
-# The agent: any program that reads a prompt and works. Its first word is that it is done.
-cat >"$scratch/agent.sh" <<'AGENT'
+# What the agent does in its second and third iteration. Its first word is that it is done.
+cat >"$scratch/work-2.sh" <<'WORK'
+printf 'is_prime() {\n    [ $(($1 %% 2)) -eq 1 ]\n}\n' >is_prime.sh
+{
+    echo '. ./is_prime.sh'
+    echo 'for n in 2 3 13; do is_prime $n || { echo "not ok 1 - $n is prime"; exit 1; }; done'
+    echo 'is_prime 9 && { echo "not ok 2 - 9 is not prime"; exit 1; }'
+    echo 'echo "ok - all"'
+} >test.sh
+git add is_prime.sh test.sh
+git commit -q -m 'add is_prime and its tests'
+git nav-loop test || :
+WORK
+cat >"$scratch/work-3.sh" <<'WORK'
+printf 'is_prime() {\n    [ "$1" -ge 2 ] || return 1\n    d=2\n    while [ $((d * d)) -le "$1" ]; do\n        [ $(($1 %% d)) -ne 0 ] || return 1\n        d=$((d + 1))\n    done\n}\n' >is_prime.sh
+printf '# Numbers\n\nis_prime N answers by its exit status.\n' >README.md
+git add is_prime.sh README.md
+git commit -q -m 'is_prime: try every divisor, and say so in the README'
+WORK
+
+# Any program that reads a prompt and works.
+cat >"$scratch/scripted.sh" <<'AGENT'
 prompt=$(cat)
 claim() { printf '```pilot-signal\n{"v":2,"type":"exit","success":true,"reason":"%s"}\n```\n' "$1"; }
 case $prompt in
@@ -122,29 +159,55 @@ case $prompt in
     ;;
 *'Iteration: 2/'* | *'迭代：2/'*)
     echo 'agent: writing is_prime.sh and its tests.'
-    printf 'is_prime() {\n    [ $(($1 %% 2)) -eq 1 ]\n}\n' >is_prime.sh
-    {
-        echo '. ./is_prime.sh'
-        echo 'for n in 2 3 13; do is_prime $n || { echo "not ok 1 - $n is prime"; exit 1; }; done'
-        echo 'is_prime 9 && { echo "not ok 2 - 9 is not prime"; exit 1; }'
-        echo 'echo "ok - all"'
-    } >test.sh
-    git add is_prime.sh test.sh
-    git commit -q -m 'add is_prime and its tests'
-    git nav-loop test || :
+    sh "$scratch/work-2.sh"
     ;;
 *)
     echo 'agent: two is prime as well; trying every divisor.'
-    printf 'is_prime() {\n    [ "$1" -ge 2 ] || return 1\n    d=2\n    while [ $((d * d)) -le "$1" ]; do\n        [ $(($1 %% d)) -ne 0 ] || return 1\n        d=$((d + 1))\n    done\n}\n' >is_prime.sh
-    printf '# Numbers\n\nis_prime N answers by its exit status.\n' >README.md
-    git add is_prime.sh README.md
-    git commit -q -m 'is_prime: try every divisor, and say so in the README'
+    sh "$scratch/work-3.sh"
     claim 'is_prime is there, tested and documented'
     ;;
 esac
 AGENT
-printf '\n$ git nav-loop run -- sh agent.sh\n'
-git nav-loop run -- sh "$scratch/agent.sh" || fail "the demo did not reach its end; look at $repo"
+
+# The real mini-swe-agent. Its deterministic model says what the configuration lists, so no key is needed; the trajectory
+# goes to stdout, where `git nav-loop run` reads it.
+cat >"$scratch/mini-swe.sh" <<'AGENT'
+prompt=$(cat)
+claim() { printf '{\\"v\\":2,\\"type\\":\\"exit\\",\\"success\\":true,\\"reason\\":\\"%s\\"}' "$1"; }
+turn() { printf '    - {role: assistant, content: "%s", extra: {cost: 0.0, actions: [{command: "%s"}]}}\n' "$1" "$2"; }
+submit() { turn "$1" "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo '$2'"; }
+turns() {
+    case $prompt in
+    *'Iteration: 1/'* | *'迭代：1/'*)
+        submit 'this looks easy, I am done.' "$(claim 'I am done')"
+        ;;
+    *'Iteration: 2/'* | *'迭代：2/'*)
+        turn 'writing is_prime.sh and its tests.' "sh $scratch/work-2.sh"
+        submit 'a test fails: more to do.' 'a test fails'
+        ;;
+    *)
+        turn 'two is prime as well; trying every divisor.' "sh $scratch/work-3.sh"
+        submit 'done.' "$(claim 'is_prime is there, tested and documented')"
+        ;;
+    esac
+}
+{
+    printf '%s\n' 'agent:' '  system_template: "You work in a shell."' '  instance_template: "{{task}}"' '  mode: yolo' \
+        '  confirm_exit: false' '  step_limit: 10' '  cost_limit: 0' 'environment:' '  environment_class: local' \
+        '  timeout: 60' 'model:' '  model_class: deterministic' '  model_name: deterministic' '  cost_per_call: 0.0' \
+        '  outputs:'
+    turns
+} >"$scratch/mini.yaml"
+rm -f "$scratch/trajectory.json"
+"$scratch/venv/bin/mini" -c "$scratch/mini.yaml" -t "$prompt" -y --exit-immediately -o "$scratch/trajectory.json" \
+    </dev/null >&2
+cat "$scratch/trajectory.json"
+AGENT
+export scratch MSWEA_CONFIGURED=true MSWEA_SILENT_STARTUP=1 MSWEA_GLOBAL_CONFIG_DIR="$scratch/mini-config"
+reader=plain
+[ "$agent" = scripted ] || reader=$agent
+printf '\n$ git nav-loop run --agent %s -- sh %s.sh\n' "$reader" "$agent"
+git nav-loop run --agent "$reader" -- sh "$scratch/$agent.sh" || fail "the demo did not reach its end; look at $repo"
 step git nav-loop log
 printf '\n$ git nav-loop gate\n'
 git nav-loop gate && say '(exit code 0)'

@@ -33,6 +33,8 @@ use crate::{
 
 /// The mark that the agent's programs find in their environment: the loop's id.
 pub const MARK: &str = "NAV_LOOP_DRIVER";
+/// What its programs find the client's session under, from the second iteration on, where the client named one.
+pub const SESSION: &str = "NAV_LOOP_SESSION";
 const OUTPUT_LIMIT: u64 = 8 << 20;
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3_600);
 
@@ -160,17 +162,27 @@ fn run_agent(turn: &Turn<'_>, spec: &Spec, prompt: &str) -> Result<(Ran, Report)
     loops::write_file(&file, prompt)?;
     let (command, takes_stdin) = with_prompt(&spec.command, prompt, &file.display().to_string());
     let top = turn.repo.need_work_tree()?;
+    let kept = log.with_file_name("session");
+    let session = std::fs::read_to_string(&kept).unwrap_or_default();
     let ran = process::run(&Job {
         command: &command,
         dir: top,
         without: &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NAV_LOOP_HOOK"],
-        with: &[(MARK, &turn.state.id)],
+        with: &[(MARK, &turn.state.id), (SESSION, &session)],
         input: takes_stdin.then_some(prompt.as_bytes()),
         log: Some(log.clone()),
         limit: spec.iteration_timeout.unwrap_or(FOREVER),
     });
     let report = spec.client.read(&read_end(&log));
+    if let Some(session) = report.session.as_deref().filter(|s| is_session(s)) {
+        loops::write_file(&kept, session)?;
+    }
     Ok((ran, report))
+}
+
+/// A session is handed on in an environment variable, to shells as well: letters, digits and a few marks only.
+fn is_session(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
 }
 
 /// `{prompt}` and `{prompt_file}` in the arguments are filled in; without them the prompt goes to stdin.

@@ -50,6 +50,9 @@ mod words;
 /// Properties that hold for every input of a kind.
 mod properties;
 
+/// Real agent clients, where they are installed.
+mod real_clients;
+
 /// The Claude plugin and its skills.
 mod plugin;
 

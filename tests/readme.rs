@@ -55,6 +55,7 @@ fn install_sh_installs_uninstalls_and_refuses_what_it_does_not_know() {
     install(&repo, &["--uninstall", "--prefix", prefix.to_str().unwrap()]).ok();
     assert_eq!(fs::read_dir(prefix.join("bin")).unwrap().count(), 0);
     assert_eq!(install(&repo, &["--nonsense"]).code, 2);
+    install(&repo, &["--demo", "--agent", "nobody"]).fails(1, "scripted or mini-swe");
     install(&repo, &["--from", "/nowhere", "--prefix", prefix.to_str().unwrap()]).fails(1, "is not there");
     assert!(install(&repo, &["--help"]).ok().contains("--demo"));
 }

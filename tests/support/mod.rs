@@ -1,5 +1,7 @@
 //! A real repository in a temporary folder: fixed dates and zone, no user configuration, no agent marks.
 
+pub mod model;
+
 use std::{
     cell::Cell,
     ffi::OsStr,
@@ -20,7 +22,7 @@ pub struct Said {
 }
 
 impl Said {
-    fn of(output: Output) -> Self {
+    pub fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
