@@ -57,6 +57,8 @@ pub enum Command {
     Signal(SignalArgs),
     /// Record an indicator that git cannot show by itself
     Record(RecordArgs),
+    /// Ask the tracker for the loop's ticket, or close it there
+    Ticket(TicketArgs),
     /// Write a completion marker and record it
     Mark(MarkArgs),
     /// Complete the loop, when the gate is open
@@ -328,6 +330,33 @@ pub struct RecordArgs {
     pub indicator: String,
 }
 
+/// Arguments of `ticket`.
+#[derive(Debug, Args)]
+pub struct TicketArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub act: TicketAct,
+}
+
+/// What is done with a ticket.
+#[derive(Debug, Subcommand)]
+pub enum TicketAct {
+    /// Answer by exit code whether the ticket is closed, and record it
+    Check(TicketName),
+    /// Close the ticket as completed, and record it
+    Close(TicketName),
+}
+
+/// Which ticket.
+#[derive(Debug, Args)]
+pub struct TicketName {
+    /// The ticket, e.g. 12 or owner/repo#12; the loop's by default
+    pub ticket: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `mark`.
 #[derive(Debug, Args)]
 pub struct MarkArgs {
@@ -435,6 +464,7 @@ impl Command {
             Self::List(a) | Self::Diagnose(a) => a.json,
             Self::Log(a) => a.json,
             Self::Complete(a) => a.json,
+            Self::Ticket(TicketArgs { act: TicketAct::Check(a) | TicketAct::Close(a) }) => a.json,
             Self::Doctor(a) => a.json,
             Self::Start(a) => a.json,
             Self::Diff(a) => a.json,

@@ -12,11 +12,14 @@ use crate::{
         event::Event,
         evidence::{TicketEvidence, gather, ticket_of},
         path_rules::{PathClass, PathRules},
+        settings::ProjectManagement,
         state::{LoopStatus, ProtocolStep},
         status::Status,
+        ticket::Ticket,
     },
     error::Error,
     git::{commit, history::goes_through_link, journal::Appended, loops, marker_file, program::Git},
+    tracker,
     turn::{Look, Turn},
 };
 
@@ -105,7 +108,7 @@ fn run(
     match step {
         "commit" => commit_the_rest(turn, may_commit, left),
         "archive" => archive(turn, left),
-        "ticket" => ticket(turn),
+        "ticket" => ticket(turn, events),
         "marker" => marker(turn, status, may_commit, left, events),
         _ => Ok(("done", "git nav-loop compact folds the journal; compact the agent's context".to_owned())),
     }
@@ -165,15 +168,25 @@ fn task_doc(turn: &Turn<'_>) -> Option<String> {
     task_doc_path(turn.repo.work_tree()?, number, &turn.state.settings.task_prefix)
 }
 
-/// Step 3. Nothing here reaches a tracker: an open ticket is named for the person.
-fn ticket(turn: &Turn<'_>) -> Result<Outcome, Error> {
+/// Step 3. An open issue of the configured tracker is closed; one of another tracker is named for the person.
+fn ticket(turn: &Turn<'_>, events: &mut Vec<Event>) -> Result<Outcome, Error> {
     let evidence = gather(&turn.observe(Look::HeadOnly)?, &turn.state).ticket;
-    Ok(match evidence {
-        TicketEvidence::NoTracker => ("skipped", "no PM tool".to_owned()),
-        TicketEvidence::Unnamed => ("skipped", "nothing names a ticket".to_owned()),
-        TicketEvidence::Open(ticket) => ("skipped", format!("{ticket} is open: close it in the tracker")),
-        _ => ("skipped", "closed already".to_owned()),
-    })
+    let open = match evidence {
+        TicketEvidence::NoTracker => return Ok(("skipped", "no PM tool".to_owned())),
+        TicketEvidence::Unnamed => return Ok(("skipped", "nothing names a ticket".to_owned())),
+        TicketEvidence::Open(open) => open,
+        _ => return Ok(("skipped", "closed already".to_owned())),
+    };
+    let reached = turn.state.settings.project_management == Some(ProjectManagement::Github);
+    let ticket = ticket_of(&turn.state).filter(|t| reached && !matches!(t, Ticket::Key(_)));
+    let Some(ticket) = ticket else { return Ok(("skipped", format!("{open} is open: close it in the tracker"))) };
+    let top = turn.repo.need_work_tree()?;
+    if !tracker::view(top, &ticket)?.closed {
+        tracker::close(top, &ticket)?;
+    }
+    let (state, source) = ("closed".to_owned(), "gh".to_owned());
+    events.push(Event::TicketChecked { ticket: ticket.to_string(), state, source });
+    Ok(("done", ticket.to_string()))
 }
 
 /// Step 4. The completion marker; with the archived document it makes one more commit, where commits are allowed.

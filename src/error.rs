@@ -17,6 +17,8 @@ pub enum ErrorKind {
     CannotJudge,
     /// Somebody else is at it.
     Held,
+    /// A remote or a tracker cannot be reached, or refused.
+    Remote,
     /// Git failed, or there is no repository.
     Git,
     /// A defect of ours.
@@ -34,6 +36,7 @@ impl ErrorKind {
             Self::NoLoop => ExitCode::NoLoop,
             Self::CannotJudge => ExitCode::CannotJudge,
             Self::Held => ExitCode::Held,
+            Self::Remote => ExitCode::Remote,
             Self::Git => ExitCode::Git,
             Self::Internal => ExitCode::Internal,
             Self::Interrupted => ExitCode::Interrupted,
@@ -49,6 +52,7 @@ impl ErrorKind {
             Self::NoLoop => "no_loop",
             Self::CannotJudge => "cannot_judge",
             Self::Held => "held",
+            Self::Remote => "remote",
             Self::Git => "git",
             Self::Internal => "internal",
             Self::Interrupted => "interrupted",

@@ -30,6 +30,8 @@ pub mod turn;
 
 pub mod testing;
 
+pub mod tracker;
+
 pub mod begin;
 
 pub mod completion;

@@ -31,6 +31,7 @@ const LAYERS: [(&str, &[&str], &[&str]); 5] = [
             "git",
             "render",
             "testing",
+            "tracker",
             "turn",
         ],
         &["gix::", "git2::"],

@@ -50,6 +50,9 @@ mod words;
 /// Properties that hold for every input of a kind.
 mod properties;
 
+/// The tracker's word on a ticket.
+mod ticket;
+
 /// Real agent clients, where they are installed.
 mod real_clients;
 

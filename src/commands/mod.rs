@@ -29,6 +29,7 @@ mod status;
 mod status_generator;
 mod step;
 mod test;
+mod ticket;
 mod trigger;
 mod uninstall;
 
@@ -74,6 +75,7 @@ fn dispatch(command: Command, context: &Context) -> Result<ExitCode, Error> {
         Command::Test(args) => test::run(context, args),
         Command::Signal(args) => signal::run(context, args),
         Command::Record(args) => record::run(context, &args),
+        Command::Ticket(args) => ticket::run(context, args.act),
         Command::Mark(args) => mark::run(context, args),
         Command::Complete(args) => complete::run(context, &args),
         Command::Step(_) => step::run(context),

@@ -17,7 +17,7 @@ pub(super) fn run(context: &Context, args: &RecordArgs) -> Result<ExitCode, Erro
         Some(Indicator::CodeCommitted) => Some("git commit"),
         Some(Indicator::TestsPassing) => Some("git nav-loop test"),
         Some(Indicator::DocsUpdated) => Some("commit a change of the documentation"),
-        Some(Indicator::TicketClosed) => Some("a commit with `Closes #N`"),
+        Some(Indicator::TicketClosed) => Some("a commit with `Closes #N`, or git nav-loop ticket close"),
         Some(Indicator::MarkerCreated) => Some("git nav-loop mark"),
         None => Some("git nav-loop record code_simplified"),
     };

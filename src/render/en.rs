@@ -104,6 +104,8 @@ pub const PHRASES: Phrases = Phrases {
         _ => "skipped",
     },
     left: "Left in the work tree",
+    ticket_open: "open",
+    ticket_closed: "closed",
     repeats,
     missing: "Missing",
     failing: "Failing",

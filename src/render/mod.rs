@@ -144,6 +144,8 @@ pub struct Phrases {
     pub protocol_step: fn(&str) -> &'static str,
     pub protocol_result: fn(&str) -> &'static str,
     pub left: &'static str,
+    pub ticket_open: &'static str,
+    pub ticket_closed: &'static str,
     pub repeats: fn(&Diagnosis) -> String,
     pub missing: &'static str,
     pub failing: &'static str,

@@ -91,6 +91,8 @@ pub const PHRASES: Phrases = Phrases {
         _ => "跳过",
     },
     left: "留在工作区",
+    ticket_open: "未关闭",
+    ticket_closed: "已关闭",
     repeats,
     missing: "缺少",
     failing: "失败的测试",
