@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     agent::{last_message::Client, stop_hook::HookClient},
-    driver::TestPolicy,
+    driver::{OnLimit, TestPolicy},
     render::Language,
 };
 
@@ -159,6 +159,9 @@ pub struct RunArgs {
     /// Pause when the agent has cost so much, in US dollars, where its client tells
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,
+    /// What to do when the agent's client reaches its usage limit
+    #[arg(long, value_enum, default_value_t = OnLimit::Wait, value_name = "WHAT")]
+    pub on_limit: OnLimit,
     /// Commit what the agent left after each iteration, before it is judged
     #[arg(long)]
     pub commit: bool,

@@ -72,6 +72,23 @@ impl Context {
         if self.colour { self.say(&format!("\u{1b}[{colour}m{line}\u{1b}[0m")) } else { self.say(line) }
     }
 
+    /// Shows how a wait stands: on a terminal each time in place; elsewhere a line, where this is a milestone.
+    pub fn progress(&self, line: &str, is_milestone: bool) {
+        let mut err = std::io::stderr().lock();
+        if err.is_terminal() {
+            drop(write!(err, "\r\u{1b}[K{line}").and_then(|()| err.flush()));
+        } else if is_milestone {
+            drop(writeln!(err, "nav-loop: {line}"));
+        }
+    }
+
+    /// Ends what [`Context::progress`] showed.
+    pub fn progress_ended(&self, line: &str) {
+        let mut err = std::io::stderr().lock();
+        let clear = if err.is_terminal() { "\r\u{1b}[K" } else { "" };
+        drop(writeln!(err, "{clear}nav-loop: {line}"));
+    }
+
     /// Prints one line on stderr.
     pub fn warn(&self, line: &str) {
         let mut err = std::io::stderr().lock();

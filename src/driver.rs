@@ -10,6 +10,7 @@ use crate::{
         last_message::{Client, Report},
         process::{self, Ending, Job, Ran},
         prompt::{self, Parts},
+        usage_limit::Reset,
     },
     context::{COMMAND_PATIENCE, writer},
     domain::{
@@ -25,7 +26,7 @@ use crate::{
         status::{Moment, Status, view},
     },
     error::Error,
-    git::{commit, journal::Appended, loops, repo::Repo},
+    git::{commit, journal::Appended, lock::Lock, loops, repo::Repo},
     render::{Language, text},
     testing::{self, Manner},
     turn::{Look, Turn},
@@ -35,7 +36,6 @@ use crate::{
 pub const MARK: &str = "NAV_LOOP_DRIVER";
 /// What its programs find the client's session under, from the second iteration on, where the client named one.
 pub const SESSION: &str = "NAV_LOOP_SESSION";
-const OUTPUT_LIMIT: u64 = 8 << 20;
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// When the driver runs the pinned test command.
@@ -47,6 +47,15 @@ pub enum TestPolicy {
     Claim,
     /// Never.
     Never,
+}
+
+/// What is done at a usage limit of the agent's client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OnLimit {
+    /// Wait until it is lifted, and try the iteration again.
+    Wait,
+    /// End the run; the loop goes on with the next one.
+    Stop,
 }
 
 /// What drives the loop.
@@ -64,6 +73,8 @@ pub struct Spec {
     pub max_time: Option<Duration>,
     /// What it may cost in all, in millionths of a US dollar.
     pub max_cost_micros: Option<u64>,
+    /// What is done at a usage limit.
+    pub on_limit: OnLimit,
     /// Whether what the agent left is committed before it is judged.
     pub commit: bool,
 }
@@ -77,6 +88,8 @@ pub enum Outcome {
     AgentFailed(String),
     /// The agent could not be started; why.
     NotFound(String),
+    /// The agent's client ran into its usage limit; when that is lifted, and what it said.
+    UsageLimit(Reset, String),
     /// We were interrupted; the iteration goes on with the next run.
     Interrupted,
     /// A limit was reached before it began; which.
@@ -130,11 +143,9 @@ pub fn iterate(
     }
     let signal = hear(turn, &report, &prompt)?;
     if let (None, Some(why)) = (&signal, failure(&ran, &report)) {
-        append(
-            turn,
-            vec![Event::EvaluationFailed { what: format!("the agent failed: {why}").chars().take(400).collect() }],
-        )?;
-        return Ok(Outcome::AgentFailed(why));
+        let what = if report.limit.is_some() { "the agent's usage limit" } else { "the agent failed" };
+        append(turn, vec![Event::EvaluationFailed { what: format!("{what}: {why}").chars().take(400).collect() }])?;
+        return Ok(report.limit.map_or(Outcome::AgentFailed(why.clone()), |reset| Outcome::UsageLimit(reset, why)));
     }
     if spec.commit {
         commit_the_rest(turn, untouched)?;
@@ -171,9 +182,10 @@ fn run_agent(turn: &Turn<'_>, spec: &Spec, prompt: &str) -> Result<(Ran, Report)
         with: &[(MARK, &turn.state.id), (SESSION, &session)],
         input: takes_stdin.then_some(prompt.as_bytes()),
         log: Some(log.clone()),
+        leader: Some(leader_file(turn.repo, &turn.state.id)),
         limit: spec.iteration_timeout.unwrap_or(FOREVER),
     });
-    let report = spec.client.read(&read_end(&log));
+    let report = spec.client.read(&ran.stdout);
     if let Some(session) = report.session.as_deref().filter(|s| is_session(s)) {
         loops::write_file(&kept, session)?;
     }
@@ -198,22 +210,25 @@ fn with_prompt(command: &CommandSpec, prompt: &str, file: &str) -> (CommandSpec,
     (CommandSpec::Argv(words), !filled)
 }
 
-/// The end of what the agent printed on stdout.
-fn read_end(log: &std::path::Path) -> String {
-    use std::io::{Read, Seek, SeekFrom};
-    let Ok(mut file) = std::fs::File::open(log) else { return String::new() };
-    let length = file.metadata().map(|m| m.len()).unwrap_or(0);
-    if file.seek(SeekFrom::Start(length.saturating_sub(OUTPUT_LIMIT))).is_err() {
-        return String::new();
-    }
-    let mut bytes = Vec::new();
-    drop(file.read_to_end(&mut bytes));
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// Where the output of an iteration is kept.
 pub fn log_file(repo: &Repo, loop_id: &str, iteration: u32) -> PathBuf {
     repo.state_dir().join("logs").join(loop_id).join(format!("{iteration:04}.log"))
+}
+
+/// Where the agent that is at work is named.
+pub fn leader_file(repo: &Repo, loop_id: &str) -> PathBuf {
+    repo.state_dir().join("drivers").join(format!("{loop_id}.agent"))
+}
+
+/// The lock that the loop's driver holds as long as it lives.
+pub fn lock_file(repo: &Repo, loop_id: &str) -> PathBuf {
+    repo.state_dir().join("drivers").join(format!("{loop_id}.lock"))
+}
+
+/// Whether the loop is driven by `run`, and that driver is gone.
+pub fn is_orphaned(turn: &Turn<'_>) -> bool {
+    let driven = turn.state.driver == Driver::Run && !turn.state.is_ended();
+    driven && !Lock::is_held(&lock_file(turn.repo, &turn.state.id))
 }
 
 /// What the agent's last message says, if it says anything; malformed blocks are reported.

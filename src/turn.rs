@@ -121,7 +121,19 @@ impl<'r> Turn<'r> {
             remote_slug: ticket_of(&self.state)
                 .and_then(|_| target::remote_slug(self.repo, self.pointer.branch.as_deref())),
             tests_running: Lock::is_held(&test_lock(self.repo)),
+            task_changed: if look == Look::WorkTree { self.changed_task()? } else { None },
         })
+    }
+
+    /// The task's file, when it lies there and is not what was frozen.
+    fn changed_task(&self) -> Result<Option<String>, GitError> {
+        let (Some(file), Some(top)) = (&self.state.started.task_file, self.repo.work_tree()) else { return Ok(None) };
+        let path = top.join(file);
+        if history::goes_through_link(top, &path) || path.metadata().map_or(true, |m| m.len() > 1 << 20) {
+            return Ok(None);
+        }
+        let Ok(bytes) = std::fs::read(&path) else { return Ok(None) };
+        Ok((self.repo.blob_id(&bytes)? != self.state.started.task_blob).then(|| file.clone()))
     }
 
     fn disk_markers(&self) -> Result<Vec<crate::domain::facts::MarkerFile>, GitError> {

@@ -152,6 +152,29 @@ fn an_agent_is_held_five_times_and_again_after_its_user_speaks() {
 }
 
 #[test]
+fn cursor_is_held_anew_when_its_count_of_continuations_starts_again() {
+    let repo = TestRepo::looping();
+    let cwd = repo.dir.display().to_string();
+    let stop = |count: u32, turn: u32| {
+        repo.write("src/lib.rs", &format!("{turn}\n"));
+        let input = json!({"conversation_id": "s", "generation_id": turn.to_string(), "workspace_roots": [cwd], "hook_event_name": "stop", "status": "completed", "loop_count": count});
+        hook(&repo, "cursor", input.to_string().as_bytes())
+    };
+    for turn in 0..5 {
+        assert!(!stop(turn, turn).out.is_empty(), "{turn}");
+    }
+    allows(&stop(5, 5));
+    assert!(stop(0, 6).out.starts_with("{\"followup_message\":"));
+}
+
+#[test]
+fn codex_is_told_what_to_do_where_its_sandbox_makes_dot_git_read_only() {
+    let repo = TestRepo::looping();
+    assert!(stop(&repo, "codex", "s", "1", "x").out.contains(".git read-only"));
+    assert!(!stop(&TestRepo::looping(), "claude", "s", "1", "x").out.contains("read-only"));
+}
+
+#[test]
 fn a_prompt_that_asks_for_a_loop_starts_one_that_its_session_owns() {
     let repo = TestRepo::new();
     repo.git(&["switch", "-q", "-c", "feature"]);

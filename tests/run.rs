@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
 
-use crate::support::{Said, TestRepo};
+use crate::support::{Said, TestRepo, skip, terminal::Terminal};
 
 const EXIT: &str =
     r#"printf '```pilot-signal\n{"v":2,"type":"exit","success":true,"reason":"isPrime is there and tested"}\n```\n'"#;
@@ -278,8 +278,185 @@ fn the_agent_command_comes_from_flag_environment_or_git_config_and_never_from_a_
 }
 
 #[test]
+fn a_usage_limit_is_waited_for_until_the_time_the_client_gave_and_costs_no_iteration() {
+    let limit = r#"printf '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%s}}\n{"type":"result","subtype":"success","is_error":true,"result":"You have hit your limit"}\n' "$reset"; exit 1"#;
+    let script = format!(
+        "reset=$(($(date +%s) + 1))\ncase $n in\n1|2|3|4) {limit} ;;\n*) echo 'pub fn two() {{}}' > src/lib.rs; git commit -qam two; {EXIT} ;;\nesac"
+    );
+    let repo = with_agent(&script);
+    repo.nav(&["start", "two", "--test", "true"]).ok();
+    let said = run(&repo, &["--agent", "claude", "--on-limit", "stop"]);
+    assert_eq!((said.code, turns(&repo)), (5, 1), "{said:?}");
+    assert!(said.err.contains("usage limit is reached: You have hit your limit"), "{said:?}");
+    assert_eq!(
+        (repo.status()["loop"]["state"].as_str(), repo.status()["iteration"].as_u64()),
+        (Some("running"), Some(1))
+    );
+    let said = run(&repo, &["--agent", "claude"]);
+    assert_eq!((said.code, turns(&repo)), (0, 5), "{said:?}");
+    assert!(said.err.contains("going on in 0:0") && said.err.contains("The wait for the usage limit is over."));
+    assert!(!said.err.contains("the agent failed"), "a limit is no failure: {said:?}");
+    assert_eq!(repo.status()["iteration"], 1);
+}
+
+#[test]
+fn a_claim_behind_more_output_than_the_log_keeps_is_heard() {
+    let repo = with_agent(&format!(
+        "echo 'pub fn two() {{}}' > src/lib.rs; git commit -qam two; head -c 70000000 /dev/zero | tr '\\0' '\\n'; {EXIT}"
+    ));
+    repo.nav(&["start", "two", "--test", "true"]).ok();
+    assert_eq!(run(&repo, &[]).code, 0);
+}
+
+#[test]
+fn what_a_killed_driver_left_at_work_is_ended_by_the_next_run_and_status_says_that_it_is_gone() {
+    let repo = with_agent("echo $$ > ../pid; touch ../started; while [ ! -e ../go ]; do sleep 0.02; done; exit 5");
+    assert_eq!(interrupt(&repo, &["--task", "x"], "-KILL").code(), None);
+    assert!(is_alive(&repo), "nobody ends the agent of a killed driver");
+    assert!(repo.nav(&["status"]).ok().contains("The driver of this loop is gone"));
+    assert_eq!(repo.status()["loop"]["driver_gone"], true);
+    assert!(repo.nav(&["--lang", "zh", "status"]).ok().contains("驱动进程已不存在"));
+    let first = fs::read_to_string(repo.root.path().join("pid")).unwrap();
+    agent(&repo, "exit 5");
+    let said = run(&repo, &["--resume"]);
+    assert!(said.err.contains("the last driver was killed, and its agent was ended; iteration 1 again"), "{said:?}");
+    assert_eq!(fs::read_to_string(repo.root.path().join("pid")).unwrap(), first);
+    assert!(!is_alive(&repo) || !cfg!(target_os = "linux"));
+    assert!(!repo.nav(&["status"]).ok().contains("is gone"));
+}
+
+#[test]
+fn the_task_is_frozen_and_a_later_edit_of_its_file_is_reported_and_changes_nothing() {
+    let repo = with_agent("cat > ../prompt; exit 5");
+    repo.write("TASK.md", "# Port the parser\n\nwith the words of the start\n");
+    repo.commit("task");
+    repo.nav(&["start", "--task-file", "TASK.md"]).ok();
+    assert!(!repo.nav(&["status"]).ok().contains("TASK.md changed"));
+    repo.write("TASK.md", "# Delete everything\n");
+    assert!(repo.nav(&["status"]).ok().contains("TASK.md changed since the loop started"));
+    assert!(repo.nav(&["--lang", "zh", "status"]).ok().contains("TASK.md 在循环开始后已更改"));
+    assert_eq!(repo.status()["task_changed"], "TASK.md");
+    repo.commit("edit");
+    repo.git(&["reflog", "expire", "--expire=now", "--all"]);
+    repo.git(&["gc", "-q", "--prune=now"]);
+    run(&repo, &[]);
+    let prompt = fs::read_to_string(repo.root.path().join("prompt")).unwrap();
+    assert!(prompt.contains("with the words of the start") && !prompt.contains("Delete"), "{prompt}");
+    repo.nav(&["resume", "continue"]).ok();
+    agent(&repo, "echo $n >> src/lib.rs");
+    let said = run(&repo, &[]);
+    assert_eq!(said.err.matches("TASK.md changed since").count(), 1, "said once: {said:?}");
+    let started = repo.note(&repo.anchor()).into_iter().find(|e| e["type"] == "loop_started").unwrap();
+    let blob = started["task_blob"].as_str().unwrap().to_owned();
+    repo.git(&["init", "-q", "--bare", "../remote.git"]);
+    repo.git(&["push", "-q", "../remote.git", "main", "refs/notes/nav-loop"]);
+    repo.git(&["clone", "-q", "-b", "main", "../remote.git", "../clone"]);
+    let clone = repo.root.path().join("clone");
+    repo.git_in(&clone, &["fetch", "-q", "origin", "refs/notes/nav-loop:refs/notes/nav-loop"]).ok();
+    let text = repo.git_in(&clone, &["cat-file", "-p", &blob]).ok();
+    assert!(text.contains("with the words of the start"), "{text}");
+}
+
+#[test]
+fn an_agent_that_may_not_write_dot_git_reaches_exit_under_commit() {
+    let sandbox = "mount --bind .git .git && mount -o remount,ro,bind .git";
+    let repo = with_agent(&format!(
+        "exec unshare -m sh -c '{sandbox} && echo \"pub fn two() {{}}\" > src/lib.rs && ! git commit -qam two && {}'",
+        EXIT.replace('\'', "'\\''")
+    ));
+    if repo.run("unshare", &["-m", "sh", "-c", &format!("{sandbox} && ! touch .git/x")]).code != 0 {
+        return skip("no mount namespaces here");
+    }
+    repo.nav(&["start", "two", "--test", "grep -q two src/lib.rs"]).ok();
+    let said = run(&repo, &["--commit"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.err.contains("Read-only file system") && said.out.contains("LOOP COMPLETE"), "{said:?}");
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "[run] iteration 1: two");
+}
+
+/// The command line of a run whose agent is the test's, for a shell.
+fn line(repo: &TestRepo, args: &str) -> String {
+    let agent = repo.root.path().join("agent");
+    format!("'{}' {args} -- '{}'", env!("CARGO_BIN_EXE_git-nav-loop"), agent.display())
+}
+
+#[test]
+fn ctrl_c_on_a_terminal_asks_the_agent_to_end_and_twice_ends_it_at_once() {
+    for (times, traps) in [(1, "trap 'echo asked to end; exit 9' INT"), (2, "trap '' INT TERM")] {
+        let repo = with_agent(&format!(
+            "{traps}; echo $$ > ../pid; sleep 600 & echo 'at work'; while :; do wait; sleep 0.05; done"
+        ));
+        let Some(terminal) = Terminal::running(&repo, &line(&repo, "run --task x")) else { return };
+        terminal.shows("at work");
+        for _ in 0..times {
+            terminal.keys(&["C-c"]);
+        }
+        let shown = terminal.shows("ended with 130");
+        assert!(shown.contains("interrupted; git nav-loop run --resume goes on here, git nav-loop abort"), "{shown}");
+        assert_eq!(shown.contains("asked to end"), times == 1, "{shown}");
+        assert!(!is_alive(&repo), "nothing of the agent's is left");
+        let status = repo.status();
+        assert_eq!((status["iteration"].as_u64(), status["loop"]["state"].as_str()), (Some(1), Some("running")));
+    }
+}
+
+#[test]
+fn on_a_terminal_a_pause_is_decided_by_number_or_word_in_both_languages() {
+    for (lang, heading, choose, word) in
+        [("en", "STAGNATION DETECTED", "Your choice (1-3): ", "2"), ("zh", "检测到停滞", "请选择（1-3）：", "澄清")]
+    {
+        let repo = with_agent(&format!(
+            "case $n in [123]) cat > /dev/null ;; *) cat > ../prompt; echo 'pub fn two() {{}}' > src/lib.rs; git commit -qam two; {EXIT} ;; esac"
+        ));
+        repo.nav(&["start", "two", "--test", "true"]).ok();
+        let Some(terminal) = Terminal::running(&repo, &line(&repo, &format!("--lang {lang} run"))) else { return };
+        let shown = terminal.shows(choose);
+        assert!(shown.contains(heading), "{shown}");
+        terminal.keys(&["maybe", "Enter"]);
+        terminal.shows(if lang == "en" { "Answer with a number" } else { "请输入列表中的编号" });
+        terminal.keys(&[word, "Enter"]);
+        terminal.shows(if lang == "en" { "What blocks: " } else { "阻塞点：" });
+        terminal.keys(&["-l", "the tests need a mock"]);
+        terminal.keys(&["Enter"]);
+        terminal.shows("ended with 0");
+        let prompt = fs::read_to_string(repo.root.path().join("prompt")).unwrap();
+        assert!(prompt.contains("the tests need a mock"), "{prompt}");
+        assert_eq!(repo.status()["loop"]["state"], "completed");
+        let resumed = repo.note(&repo.anchor()).into_iter().find(|e| e["type"] == "loop_resumed").unwrap();
+        assert_eq!((resumed["choice"].as_str(), resumed["who"].as_str()), (Some("clarify"), Some("person")));
+    }
+}
+
+#[test]
+fn on_a_terminal_a_limit_is_extended_approval_is_given_and_an_abort_or_ctrl_c_ends_the_run() {
+    let repo = with_agent("echo $n >> src/lib.rs");
+    repo.nav(&["start", "two", "--max-iterations", "1"]).ok();
+    let Some(terminal) = Terminal::running(&repo, &line(&repo, "run")) else { return };
+    terminal.shows("Your choice (1-3): ");
+    terminal.keys(&["extend 2", "Enter"]);
+    terminal.shows("Iteration: 3/3");
+    terminal.keys(&["C-c"]);
+    terminal.shows("ended with 130");
+    assert_eq!((turns(&repo), repo.status()["loop"]["state"].as_str()), (3, Some("paused")));
+    drop(terminal);
+    repo.nav(&["abort"]).ok();
+    repo.nav(&["start", "two", "--iteration-approval", "strict"]).ok();
+    let Some(terminal) = Terminal::running(&repo, &line(&repo, "run")) else { return };
+    terminal.shows("Your choice (1-4): ");
+    terminal.keys(&["1", "Enter"]);
+    terminal.shows("Iteration: 2/5");
+    terminal.shows("Iteration 2/5 ");
+    let began = std::time::Instant::now();
+    while repo.status()["loop"]["state"] != "paused" && began.elapsed().as_secs() < 30 {}
+    terminal.keys(&["abort", "Enter"]);
+    let shown = terminal.shows("ended with 6");
+    assert!(shown.contains("-partial.md"), "{shown}");
+    assert_eq!(repo.status()["loop"]["state"], "aborted");
+}
+
+#[test]
 fn a_flood_of_output_is_passed_through_and_bounded_on_disk_and_in_memory() {
-    let repo = with_agent("head -c 104857600 /dev/zero | tr '\\0' 'x'; echo $n >> src/lib.rs");
+    let repo = with_agent("head -c 1073741824 /dev/zero | tr '\\0' 'x'; echo $n >> src/lib.rs");
     let path = repo.root.path().join("agent").display().to_string();
     let script = "import resource,subprocess,sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
     repo.nav(&["start", "x", "--max-iterations", "1"]).ok();

@@ -7,3 +7,4 @@ pub mod process;
 pub mod prompt;
 pub mod settings_file;
 pub mod stop_hook;
+pub mod usage_limit;

@@ -4,6 +4,10 @@
 //! outlives the call; memory does not grow with what it prints.
 #![expect(clippy::disallowed_methods, reason = "this file starts the user's programs")]
 
+mod leader;
+
+pub use leader::end_leftover;
+
 use std::{
     collections::VecDeque,
     fs::File,
@@ -22,6 +26,8 @@ use crate::domain::settings::CommandSpec;
 
 /// How much of the output is kept in memory.
 const TAIL: usize = 1 << 20;
+/// How much of stdout alone is kept for the reader of the last message.
+const STDOUT: usize = 8 << 20;
 /// How much of it is kept on disk, where a log is asked for.
 const LOG: u64 = 64 << 20;
 /// Between asking a group to end and ending it.
@@ -43,6 +49,8 @@ pub struct Job<'a> {
     pub input: Option<&'a [u8]>,
     /// Where stdout is kept, too.
     pub log: Option<PathBuf>,
+    /// Where its leader is named while it runs, so that another process can end what a killed one left.
+    pub leader: Option<PathBuf>,
     /// How long it may take.
     pub limit: Duration,
 }
@@ -71,6 +79,8 @@ pub struct Ran {
     pub took: Duration,
     /// The last megabyte of what it printed, both streams as they came.
     pub tail: String,
+    /// The last megabytes of its stdout, where a log was asked for.
+    pub stdout: String,
 }
 
 /// Counts interrupts of this process from the first call on.
@@ -106,23 +116,56 @@ pub fn run(job: &Job<'_>) -> Ran {
         Ok(child) => child,
         Err(e) => {
             let ending = Ending::CannotStart(e.to_string());
-            return Ran { ending, took: began.elapsed(), tail: String::new() };
+            return Ran { ending, took: began.elapsed(), tail: String::new(), stdout: String::new() };
         }
     };
     feed(&mut child, job.input);
-    let tail = Arc::new(Mutex::new(VecDeque::new()));
+    if let Some(path) = &job.leader {
+        leader::name(path, child.id());
+    }
+    let (tail, end) = (Tail::new(TAIL), Tail::new(if job.log.is_some() { STDOUT } else { 0 }));
     let log = job.log.as_ref().and_then(|path| File::create(path).ok());
     let readers = [
-        child.stdout.take().map(|out| pass_through(out, std::io::stdout(), Arc::clone(&tail), log)),
-        child.stderr.take().map(|err| pass_through(err, std::io::stderr(), Arc::clone(&tail), None)),
+        child.stdout.take().map(|out| pass_through(out, std::io::stdout(), vec![tail.clone(), end.clone()], log)),
+        child.stderr.take().map(|err| pass_through(err, std::io::stderr(), vec![tail.clone()], None)),
     ];
-    let ending = supervise(&mut child, began + job.limit, &interrupts);
+    let ending = supervise(&mut child, began + job.limit, &interrupts, &Instant::now);
     kill_group(&mut child, KILL);
+    if let Some(path) = &job.leader {
+        drop(std::fs::remove_file(path));
+    }
     let status = child.wait();
     readers.into_iter().flatten().for_each(|r| drop(r.join()));
     let ending = ending.unwrap_or_else(|| status.map_or_else(|e| Ending::CannotStart(e.to_string()), ended));
-    let bytes: Vec<u8> = tail.lock().map(|mut t| t.drain(..).collect()).unwrap_or_default();
-    Ran { ending, took: began.elapsed(), tail: String::from_utf8_lossy(&bytes).into_owned() }
+    Ran { ending, took: began.elapsed(), tail: tail.text(), stdout: end.text() }
+}
+
+/// The end of what was printed, at most `limit` bytes of it.
+#[derive(Debug, Clone)]
+struct Tail {
+    limit: usize,
+    kept: Arc<Mutex<VecDeque<u8>>>,
+}
+
+impl Tail {
+    fn new(limit: usize) -> Self {
+        Self { limit, kept: Arc::default() }
+    }
+
+    fn add(&self, bytes: &[u8]) {
+        let Ok(mut kept) = self.kept.lock() else { return };
+        kept.extend(bytes);
+        let excess = kept.len().saturating_sub(self.limit);
+        kept.drain(..excess);
+    }
+
+    /// Takes what is kept.
+    fn text(&self) -> String {
+        let Ok(mut kept) = self.kept.lock() else { return String::new() };
+        let text = String::from_utf8_lossy(kept.make_contiguous()).into_owned();
+        *kept = VecDeque::new();
+        text
+    }
 }
 
 fn prepare(job: &Job<'_>) -> Command {
@@ -160,7 +203,12 @@ fn feed(child: &mut Child, input: Option<&[u8]>) {
 
 /// Waits until the child ends by itself (`None`), or ends it: at the first interrupt and at the time limit it is asked
 /// first, at a second interrupt it is killed at once.
-fn supervise(child: &mut Child, deadline: Instant, interrupts: &AtomicUsize) -> Option<Ending> {
+fn supervise(
+    child: &mut Child,
+    deadline: Instant,
+    interrupts: &AtomicUsize,
+    now: &dyn Fn() -> Instant,
+) -> Option<Ending> {
     let before = interrupts.load(Ordering::Relaxed);
     let since = || interrupts.load(Ordering::Relaxed) - before;
     let id = child.id();
@@ -175,7 +223,7 @@ fn supervise(child: &mut Child, deadline: Instant, interrupts: &AtomicUsize) -> 
         }
         let (ending, asks): (_, &[i32]) = if since() > 0 {
             (Ending::Interrupted, &[INTERRUPT, ASK])
-        } else if Instant::now() >= deadline {
+        } else if now() >= deadline {
             (Ending::TimedOut, &[ASK])
         } else {
             continue;
@@ -274,11 +322,11 @@ fn ended(status: ExitStatus) -> Ending {
     Ending::Code(status.code().unwrap_or(1))
 }
 
-/// Copies `from` to `to` as it comes, its end to `tail`, and its beginning to `log`.
+/// Copies `from` to `to` as it comes, its end to `tails`, and its beginning to `log`.
 fn pass_through(
     mut from: impl Read + Send + 'static,
     mut to: impl Write + Send + 'static,
-    tail: Arc<Mutex<VecDeque<u8>>>,
+    tails: Vec<Tail>,
     mut log: Option<File>,
 ) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
@@ -296,11 +344,36 @@ fn pass_through(
                 drop(file.write_all(&buffer[..n]));
                 logged += n as u64;
             }
-            if let Ok(mut kept) = tail.lock() {
-                kept.extend(&buffer[..n]);
-                let excess = kept.len().saturating_sub(TAIL);
-                kept.drain(..excess);
-            }
+            tails.iter().for_each(|t| t.add(&buffer[..n]));
         }
     })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// An agent that prints nothing for an hour is left at work, and ended when its time is up: the clock is ours.
+    #[test]
+    fn a_silent_agent_works_for_an_hour_and_is_ended_at_its_limit() {
+        let start = Instant::now();
+        for (limit, hours, expected) in [(7_200, 1, None), (3_600, 2, Some(Ending::TimedOut))] {
+            let line = CommandSpec::Shell("sleep 0.2".to_owned());
+            let (dir, without, with) = (Path::new("/"), &[][..], &[][..]);
+            let limit = Duration::from_secs(limit);
+            let job = Job { command: &line, dir, without, with, input: None, log: None, leader: None, limit };
+            let mut child = prepare(&job).spawn().unwrap();
+            let looked = Cell::new(0u32);
+            let now = || {
+                looked.set(looked.get() + 1);
+                start + Duration::from_secs(3_600) * hours
+            };
+            assert_eq!(supervise(&mut child, start + limit, &AtomicUsize::new(0), &now), expected);
+            assert!(looked.get() > 0);
+            kill_group(&mut child, KILL);
+            child.wait().unwrap();
+        }
+    }
 }

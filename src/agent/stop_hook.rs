@@ -53,6 +53,8 @@ pub struct Input {
     pub message: Option<String>,
     /// Work goes on in the background: this is no end.
     pub in_background: bool,
+    /// The client counts no continuation since its user spoke (Cursor, which tells nothing else of its user).
+    pub is_first: bool,
 }
 
 /// Longer reasons are cut: clients cap a text at 10,000 characters.
@@ -76,6 +78,7 @@ pub fn read(stdin: &[u8], event: Option<&str>) -> Option<Input> {
         cwd: word(&["cwd"]).or(roots),
         message: word(&["last_assistant_message", "prompt_response"]),
         in_background: busy("background_tasks") || busy("session_crons") || given_up,
+        is_first: object.get("loop_count").and_then(Value::as_u64) == Some(0),
     })
 }
 

@@ -18,12 +18,17 @@ pub(super) fn run(context: &Context, args: AbortArgs) -> Result<ExitCode, Error>
     if turn.state.is_ended() {
         return Err(Error::refused(format!("loop {} has ended already", turn.state.id), "git nav-loop list"));
     }
-    let status = turn.status(Look::WorkTree, Moment::Between)?;
-    let (path, blob) = marker_file::write(&repo, &status, &status.title, &now(), true)?;
-    let reason: String = args.reason.chars().take(500).collect();
-    let marker = Event::MarkerCreated { path: path.clone(), blob, partial: true };
-    append(context, &turn, "abort", vec![marker, Event::LoopAborted { reason, who: who.to_owned() }])?;
-    loops::unregister(&repo, &turn.state.id);
-    context.say(&path);
+    context.say(&end(context, &turn, &args.reason, who)?);
     Ok(ExitCode::Done)
+}
+
+/// Ends the loop; the path of its partial marker.
+pub(super) fn end(context: &Context, turn: &Turn<'_>, reason: &str, who: &str) -> Result<String, Error> {
+    let status = turn.status(Look::WorkTree, Moment::Between)?;
+    let (path, blob) = marker_file::write(turn.repo, &status, &status.title, &now(), true)?;
+    let reason: String = reason.chars().take(500).collect();
+    let marker = Event::MarkerCreated { path: path.clone(), blob, partial: true };
+    append(context, turn, "abort", vec![marker, Event::LoopAborted { reason, who: who.to_owned() }])?;
+    loops::unregister(turn.repo, &turn.state.id);
+    Ok(path)
 }

@@ -140,6 +140,9 @@ fn stop(context: &Context, client: HookClient, repo: &Repo, input: &Input) -> Re
     if let Some(last) = session.last.as_ref().filter(|l| l.key == key && now - l.at <= SAME_STOP_MILLIS) {
         return Ok(Some(last.answer.clone()).filter(|a| !a.is_empty()));
     }
+    if input.is_first {
+        session.blocks = 0;
+    }
     let status = end_iteration(&mut turn, facts, input)?;
     let holds = turn.state.status == LoopStatus::Running && !status.gate.is_open();
     let may_hold = session.blocks < turn.state.settings.max_stop_blocks;
@@ -154,7 +157,7 @@ fn stop(context: &Context, client: HookClient, repo: &Repo, input: &Input) -> Re
     if status.gate.is_open() {
         completion::complete_silently(&mut turn, &status, "agent-hook")?;
     }
-    let answer = (holds && may_hold).then(|| stop_hook::block(client, &reason(context, &status)));
+    let answer = (holds && may_hold).then(|| stop_hook::block(client, &reason(context, client, &status)));
     session.blocks += u32::from(answer.is_some());
     let key = self::key(input, &turn.observe(Look::WorkTree)?, &turn);
     session.last = Some(Stop { key, at: now, answer: answer.clone().unwrap_or_default() });
@@ -227,15 +230,21 @@ fn end_iteration(turn: &mut Turn<'_>, facts: Facts, input: &Input) -> Result<Sta
 }
 
 /// The status block and the next action, with the exact test command and the form of the signal.
-fn reason(context: &Context, status: &Status) -> String {
+fn reason(context: &Context, client: HookClient, status: &Status) -> String {
     let language = context.language;
+    // Codex's `workspace-write` is such a sandbox.
+    let sandbox = if client == HookClient::Codex {
+        "\nWhere the sandbox makes .git read-only, say so in your last message: git nav-loop run --commit commits for you."
+    } else {
+        ""
+    };
     let tests = status
         .tests
         .as_ref()
         .map_or_else(|| "git nav-loop test -- COMMAND".to_owned(), |t| format!("git nav-loop test  ({t})"));
     format!(
         "{}{}\n{}\nTests: {tests}\nCommit with git. When everything is met, tested and nothing is left: \
-         git nav-loop signal exit --reason \"…\"",
+         git nav-loop signal exit --reason \"…\"{sandbox}",
         text::status_block(language, status),
         language.verdict_line(status),
         language.next_action(&status.next_action),

@@ -34,6 +34,7 @@ mod trigger;
 mod uninstall;
 
 mod plumbing;
+mod question;
 mod recording;
 
 use clap::Parser;

@@ -43,18 +43,35 @@ pub(super) fn run(context: &Context, args: ResumeArgs) -> Result<ExitCode, Error
             Err(Error::usage("resume needs a choice", hint))
         };
     };
+    decide(context, &mut turn, choice, &who)?;
+    let status = turn.status(Look::WorkTree, Moment::Between)?;
+    if turn.state.is_ended() {
+        context.print(&text::complete_block(context.language, &status));
+    } else {
+        context.print(&text::one_line(context.language, &status));
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Records how `who` lets the loop go on, or end.
+pub(super) fn decide(context: &Context, turn: &mut Turn<'_>, choice: Choice, who: &str) -> Result<(), Error> {
     if turn.state.is_ended() {
         return Err(Error::refused(format!("loop {} has ended", turn.state.id), "git nav-loop start"));
     }
-    let resumed = |choice: &str, text_blob, n| Event::LoopResumed { choice: choice.to_owned(), text_blob, n, who };
+    let resumed = |choice: &str, text_blob, n| Event::LoopResumed {
+        choice: choice.to_owned(),
+        text_blob,
+        n,
+        who: who.to_owned(),
+    };
     let events = match choice {
         Choice::Reconfigure => {
-            let config = Box::new(config::find(&repo, config::Flags::new())?.settings);
+            let config = Box::new(config::find(turn.repo, config::Flags::new())?.settings);
             vec![Event::ConfigChanged { config }]
         }
         Choice::Complete => vec![Event::LoopCompleted { basis: "accepted".to_owned() }],
         choice => {
-            let reason = paused(&turn)?;
+            let reason = paused(turn)?;
             match choice {
                 Choice::Continue => {
                     refuse_limit(reason)?;
@@ -70,16 +87,12 @@ pub(super) fn run(context: &Context, args: ResumeArgs) -> Result<ExitCode, Error
             }
         }
     };
-    append(context, &turn, "resume", events)?;
+    append(context, turn, "resume", events)?;
     turn.refresh()?;
-    let status = turn.status(Look::WorkTree, Moment::Between)?;
     if turn.state.is_ended() {
-        loops::unregister(&repo, &turn.state.id);
-        context.print(&text::complete_block(context.language, &status));
-    } else {
-        context.print(&text::one_line(context.language, &status));
+        loops::unregister(turn.repo, &turn.state.id);
     }
-    Ok(ExitCode::Done)
+    Ok(())
 }
 
 /// Points this branch at the loop that a marker names.

@@ -2,24 +2,33 @@
 
 use std::{collections::HashSet, time::Duration};
 
+use super::{
+    abort,
+    question::{self, Answer},
+    resume,
+};
 use crate::{
-    agent::last_message::Client,
+    agent::{
+        last_message::Client,
+        process,
+        usage_limit::{self, Clock, Reset},
+    },
     begin::{Options, Task, begin},
     cli::RunArgs,
     completion::complete,
     config::{self, parse_duration},
-    context::{COMMAND_PATIENCE, Context, driver_mark, writer},
+    context::{COMMAND_PATIENCE, Context, driver_mark, now_millis, writer},
     domain::{
         event::{Driver, Event, PauseReason},
         settings::CommandSpec,
         state::LoopStatus,
         status::{Moment, Status},
     },
-    driver::{self, Outcome, Spec},
+    driver::{self, OnLimit, Outcome, Spec},
     error::{Error, ErrorKind},
     exit_code::ExitCode,
     git::{commit, lock::Lock, repo::Repo},
-    render::text,
+    render::{text, visible::visible},
     turn::{Look, Turn},
 };
 
@@ -50,7 +59,7 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<ExitCode, Error> {
             let task = task(&top, &args)?;
             let settings = config::find(&repo, args.settings.flags())?.settings;
             if args.dry_run {
-                context.say(&format!("would start a loop: {}", crate::render::visible::visible(&task.title)));
+                context.say(&format!("would start a loop: {}", visible(&task.title)));
                 return Ok(ExitCode::Done);
             }
             begin(&repo, &writer("run", COMMAND_PATIENCE), &task, settings, Options::default())?;
@@ -110,18 +119,25 @@ fn spec(repo: &Repo, args: &RunArgs) -> Result<Spec, Error> {
         iteration_timeout: time("--iteration-timeout", &args.iteration_timeout)?,
         max_time: time("--max-time", &args.max_time)?,
         max_cost_micros: args.max_cost.map(|usd| (usd * 1e6).round() as u64),
+        on_limit: args.on_limit,
         commit: args.commit,
     })
 }
 
 fn drive(context: &Context, turn: &mut Turn<'_>, spec: &Spec) -> Result<ExitCode, Error> {
-    let path = turn.repo.state_dir().join("drivers").join(format!("{}.lock", turn.state.id));
-    let lock = Lock::try_take(path)?;
+    let lock = Lock::try_take(driver::lock_file(turn.repo, &turn.state.id))?;
     let held =
         || Error::new(ErrorKind::Held, format!("loop {} is driven already", turn.state.id), "git nav-loop status");
     let _lock = lock.ok_or_else(held)?;
-    if let LoopStatus::Paused(reason) = turn.state.status {
-        return paused(context, turn, reason);
+    if turn.state.driver == Driver::Run && turn.state.status == LoopStatus::Running {
+        let left = process::end_leftover(&driver::leader_file(turn.repo, &turn.state.id));
+        let agent = if left { ", and its agent was ended" } else { "" };
+        context.warn(&format!("the last driver was killed{agent}; iteration {} again", turn.state.shown_iteration()));
+    }
+    if let LoopStatus::Paused(reason) = turn.state.status
+        && let Some(code) = paused(context, turn, reason)?
+    {
+        return Ok(code);
     }
     if turn.state.driver != Driver::Run {
         driver::append(turn, vec![Event::DriverChanged { driver: Driver::Run }])?;
@@ -134,74 +150,153 @@ fn drive(context: &Context, turn: &mut Turn<'_>, spec: &Spec) -> Result<ExitCode
 }
 
 fn iterations(context: &Context, turn: &mut Turn<'_>, spec: &Spec) -> Result<ExitCode, Error> {
-    let untouched: HashSet<String> = commit::untracked(turn.repo)?.into_iter().collect();
-    let mut failures = 0;
+    let untouched = commit::untracked(turn.repo)?.into_iter().collect();
+    let mut run = Run { context, spec, untouched, failures: 0, waits: 0, said_changed: false };
     loop {
-        let began = std::time::Instant::now();
-        match driver::iterate(turn, spec, context.language, &untouched)? {
-            Outcome::Ended(status) => {
-                failures = 0;
-                show(context, &status, began.elapsed());
-                if status.gate.is_open() {
-                    return finish(context, turn, &status);
-                }
-                if let Some(code) = stopped(context, turn)? {
-                    return Ok(code);
-                }
-            }
-            Outcome::AgentFailed(why) => {
-                failures += 1;
-                context.warn(&format!(
-                    "the agent failed ({failures} of {FAILURES}): {}",
-                    crate::render::visible::visible(&why)
-                ));
-                if failures >= FAILURES {
-                    driver::append(turn, vec![Event::LoopPaused { reason: PauseReason::AgentFailed, why }])?;
-                    return paused(context, turn, PauseReason::AgentFailed);
-                }
-            }
-            Outcome::NotFound(why) => {
-                let message = format!("the agent cannot be started: {}: {why}", spec.command);
-                return Err(Error::usage(message, "give its full path after --"));
-            }
-            Outcome::Interrupted => {
-                context.warn("interrupted; git nav-loop run --resume goes on here, git nav-loop abort ends the loop");
-                return Ok(ExitCode::Interrupted);
-            }
-            Outcome::Limit(why) => {
-                driver::append(turn, vec![Event::LoopPaused { reason: PauseReason::Limit, why }])?;
-                return paused(context, turn, PauseReason::Limit);
-            }
+        if let Some(code) = run.iteration(turn)? {
+            return Ok(code);
         }
     }
 }
 
-/// The block, the verdict, and one line with the time the iteration took.
-fn show(context: &Context, status: &Status, took: Duration) {
-    let language = context.language;
-    if status.show_block {
-        context.print(&text::status_block(language, status));
-        context.say_verdict(&language.verdict_line(status), status.gate.verdict);
+/// What one run remembers from iteration to iteration.
+struct Run<'a> {
+    context: &'a Context,
+    spec: &'a Spec,
+    untouched: HashSet<String>,
+    failures: u32,
+    waits: u32,
+    said_changed: bool,
+}
+
+impl Run<'_> {
+    /// One iteration; the exit code when it was the last.
+    fn iteration(&mut self, turn: &mut Turn<'_>) -> Result<Option<ExitCode>, Error> {
+        let began = std::time::Instant::now();
+        match driver::iterate(turn, self.spec, self.context.language, &self.untouched)? {
+            Outcome::Ended(status) => {
+                (self.failures, self.waits) = (0, 0);
+                self.show(&status, began.elapsed());
+                if status.gate.is_open() {
+                    return finish(self.context, turn, &status).map(Some);
+                }
+                stopped(self.context, turn)
+            }
+            Outcome::AgentFailed(why) => self.failed(turn, why),
+            Outcome::NotFound(why) => {
+                let message = format!("the agent cannot be started: {}: {why}", self.spec.command);
+                Err(Error::usage(message, "give its full path after --"))
+            }
+            Outcome::UsageLimit(reset, why) => Ok(self.usage_limit(reset, &why)),
+            Outcome::Interrupted => Ok(Some(interrupted(self.context))),
+            Outcome::Limit(why) => {
+                driver::append(turn, vec![Event::LoopPaused { reason: PauseReason::Limit, why }])?;
+                paused(self.context, turn, PauseReason::Limit)
+            }
+        }
     }
-    let line = text::one_line(language, status);
-    context.say(&format!("{} · {} s", line.trim_end(), took.as_secs()));
+
+    fn failed(&mut self, turn: &mut Turn<'_>, why: String) -> Result<Option<ExitCode>, Error> {
+        self.failures += 1;
+        self.context.warn(&format!("the agent failed ({} of {FAILURES}): {}", self.failures, visible(&why)));
+        if self.failures < FAILURES {
+            return Ok(None);
+        }
+        self.failures = 0;
+        driver::append(turn, vec![Event::LoopPaused { reason: PauseReason::AgentFailed, why }])?;
+        paused(self.context, turn, PauseReason::AgentFailed)
+    }
+
+    /// Waits until the client's limit is lifted, or ends the run; the loop is as it was.
+    fn usage_limit(&mut self, reset: Reset, why: &str) -> Option<ExitCode> {
+        self.context.warn(&format!("the agent's usage limit is reached: {}", visible(why)));
+        if self.spec.on_limit == OnLimit::Stop {
+            self.context.warn("git nav-loop run --resume goes on here, once it is lifted");
+            return Some(ExitCode::Limited);
+        }
+        let phrases = self.context.language.phrases();
+        let mut first = true;
+        let mut tell = |left: u64| {
+            let is_milestone = std::mem::take(&mut first) || left.is_multiple_of(600);
+            self.context.progress(&(phrases.usage_limit)(left), is_milestone);
+        };
+        let waited = usage_limit::wait(reset.until(now_millis(), self.waits), &RealClock, &mut tell);
+        self.waits += 1;
+        if !waited {
+            return Some(interrupted(self.context));
+        }
+        self.context.progress_ended(phrases.usage_limit_over);
+        None
+    }
+
+    /// The block, the verdict, and one line with the time the iteration took.
+    fn show(&mut self, status: &Status, took: Duration) {
+        let language = self.context.language;
+        if status.show_block {
+            self.context.print(&text::status_block(language, status));
+            self.context.say_verdict(&language.verdict_line(status), status.gate.verdict);
+        }
+        let line = text::one_line(language, status);
+        self.context.say(&format!("{} · {} s", line.trim_end(), took.as_secs()));
+        if let Some(file) = status.task_changed.as_ref().filter(|_| !self.said_changed) {
+            self.said_changed = true;
+            self.context.warn(&(language.phrases().task_changed)(&visible(file)));
+        }
+    }
+}
+
+struct RealClock;
+
+impl Clock for RealClock {
+    fn now_millis(&self) -> i64 {
+        now_millis()
+    }
+    fn rest(&self) {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    fn is_interrupted(&self) -> bool {
+        process::is_interrupted()
+    }
+}
+
+fn interrupted(context: &Context) -> ExitCode {
+    context.warn("interrupted; git nav-loop run --resume goes on here, git nav-loop abort ends the loop");
+    ExitCode::Interrupted
 }
 
 /// The code with which the run ends, when the loop was paused or ended by the decision.
-fn stopped(context: &Context, turn: &Turn<'_>) -> Result<Option<ExitCode>, Error> {
+fn stopped(context: &Context, turn: &mut Turn<'_>) -> Result<Option<ExitCode>, Error> {
     match turn.state.status {
         LoopStatus::Running => Ok(None),
-        LoopStatus::Paused(reason) => paused(context, turn, reason).map(Some),
+        LoopStatus::Paused(reason) => paused(context, turn, reason),
         LoopStatus::Aborted(_) | LoopStatus::Completed(_) => Ok(Some(ExitCode::Stagnated)),
     }
 }
 
-fn paused(context: &Context, turn: &Turn<'_>, reason: PauseReason) -> Result<ExitCode, Error> {
+/// Shows the pause. On a terminal a person decides here and now, and `None` goes on; elsewhere the commands are printed.
+fn paused(context: &Context, turn: &mut Turn<'_>, reason: PauseReason) -> Result<Option<ExitCode>, Error> {
     let status = turn.status(Look::WorkTree, Moment::Between)?;
     context.say_verdict(&context.language.verdict_line(&status), status.gate.verdict);
     context.print(&text::pause_block(context.language, &status, reason));
-    context.say(&context.language.next_action(&status.next_action));
-    Ok(ExitCode::of_pause(reason))
+    if !question::can_ask() {
+        context.say(&context.language.next_action(&status.next_action));
+        return Ok(Some(ExitCode::of_pause(reason)));
+    }
+    match question::ask(context, reason) {
+        Answer::Resume(choice) => resume::decide(context, turn, choice, "person")?,
+        Answer::Abort => {
+            context.say(&abort::end(context, turn, "", "person")?);
+            return Ok(Some(ExitCode::of_pause(reason)));
+        }
+        Answer::None => return Ok(Some(ExitCode::of_pause(reason))),
+        Answer::Interrupted => return Ok(Some(interrupted(context))),
+    }
+    if !turn.state.is_ended() {
+        return Ok(None);
+    }
+    let status = turn.status(Look::WorkTree, Moment::Between)?;
+    context.print(&text::complete_block(context.language, &status));
+    Ok(Some(ExitCode::Done))
 }
 
 fn finish(context: &Context, turn: &mut Turn<'_>, status: &Status) -> Result<ExitCode, Error> {

@@ -5,6 +5,7 @@ use crate::{
     config,
     context::Context,
     domain::status::Moment,
+    driver,
     error::Error,
     exit_code::ExitCode,
     git::{incidents, repo::Repo},
@@ -17,8 +18,11 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
     let mut turn = Turn::need(&repo)?;
     drop(catch_up(&mut turn, "status"));
     let status = turn.status(Look::WorkTree, Moment::Between)?;
+    let driver_gone = driver::is_orphaned(&turn);
     if context.json {
-        context.say(&json::status(&status, ExitCode::of_gate(&status.gate)).to_string());
+        let mut said = json::status(&status, ExitCode::of_gate(&status.gate));
+        said["loop"]["driver_gone"] = driver_gone.into();
+        context.say(&said.to_string());
         return Ok(ExitCode::Done);
     }
     let language = context.language;
@@ -26,6 +30,12 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
     context.say_verdict(&language.verdict_line(&status), status.gate.verdict);
     context.print(&text::footnotes(language, &status));
     let p = language.phrases();
+    if driver_gone {
+        context.say(p.driver_gone);
+    }
+    if let Some(file) = &status.task_changed {
+        context.say(&(p.task_changed)(&visible_short(file, 200)));
+    }
     if config::has_changed(&repo, &turn.state.settings) == Some(true) {
         context.say(p.config_changed);
     }

@@ -142,6 +142,8 @@ pub struct Facts {
     pub remote_slug: Option<String>,
     /// Whether a test run is under way.
     pub tests_running: bool,
+    /// The task's file, where it is no longer what the loop was started with.
+    pub task_changed: Option<String>,
 }
 
 impl Facts {

@@ -84,6 +84,7 @@ pub struct Status {
     pub disk_marker: bool,
     pub failing: Vec<String>,
     pub show_block: bool,
+    pub task_changed: Option<String>,
     pub success: Option<Success>,
 }
 
@@ -138,6 +139,7 @@ pub fn view(facts: &Facts, state: &LoopState, moment: Moment) -> Status {
         dirty: evidence.dirty.as_ref().map(|d| d.len() as u32),
         disk_marker: matches!(evidence.marker, Some(super::evidence::MarkerEvidence::OnDisk(_))),
         show_block: state.settings.show_status_block,
+        task_changed: facts.task_changed.clone(),
         success: success::judge(state),
         state_hash: hash,
         failing,

@@ -1,7 +1,7 @@
 //! English.
 
 use super::{
-    Phrases,
+    Phrases, clock,
     visible::{visible, visible_short},
 };
 use crate::domain::{
@@ -104,6 +104,19 @@ pub const PHRASES: Phrases = Phrases {
         _ => "skipped",
     },
     left: "Left in the work tree",
+    choose: |n| format!("Your choice (1-{n}): "),
+    what_blocks: "What blocks: ",
+    not_understood: "Answer with a number of the list, or with its word.",
+    other_options: [
+        "[Continue] - Try one more iteration",
+        "[Clarify] - Explain what's blocking",
+        "[Complete] - Accept current state as done",
+        "[Abort] - End loop, manual intervention",
+    ],
+    driver_gone: "The driver of this loop is gone; git nav-loop run --resume goes on at this iteration.",
+    task_changed: |file| format!("{file} changed since the loop started; the loop keeps the text it was started with."),
+    usage_limit: |left| format!("The agent's usage limit is reached; going on in {}. Ctrl-C stops.", clock(left)),
+    usage_limit_over: "The wait for the usage limit is over.",
     ticket_open: "open",
     ticket_closed: "closed",
     repeats,

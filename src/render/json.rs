@@ -91,6 +91,7 @@ pub fn status(status: &Status, code: ExitCode) -> Value {
         "last_action": Language::En.last_action(&status.last_action),
         "next_action": Language::En.next_action(&status.next_action),
         "tests": status.tests,
+        "task_changed": status.task_changed,
         "success": status.success.map(|s| serde_json::Map::from_iter(s.as_pairs())),
     });
     if let (Value::Object(into), Value::Object(more)) = (&mut value, more) {

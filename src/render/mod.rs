@@ -145,9 +145,23 @@ pub struct Phrases {
     pub protocol_result: fn(&str) -> &'static str,
     pub left: &'static str,
     pub ticket_open: &'static str,
+    pub choose: fn(usize) -> String,
+    pub what_blocks: &'static str,
+    pub not_understood: &'static str,
+    pub other_options: [&'static str; 4],
+    pub driver_gone: &'static str,
+    pub task_changed: fn(&str) -> String,
+    pub usage_limit: fn(u64) -> String,
+    pub usage_limit_over: &'static str,
     pub ticket_closed: &'static str,
     pub repeats: fn(&Diagnosis) -> String,
     pub missing: &'static str,
     pub failing: &'static str,
     pub phase_action: fn(&str) -> &'static str,
+}
+
+/// Hours, minutes and seconds as a countdown shows them.
+fn clock(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }

@@ -130,8 +130,9 @@ pub fn pause_block(language: Language, status: &Status, reason: PauseReason) -> 
             framed(p.max_reached, &body)
         }
         _ => format!(
-            "{}{c}git nav-loop resume continue | resume clarify \"TEXT\" | resume complete | abort\n",
-            p.person_decides
+            "{}{c}git nav-loop resume continue | resume clarify \"TEXT\" | resume complete | abort\n{}",
+            p.person_decides,
+            numbered(&p.other_options)
         ),
     }
 }

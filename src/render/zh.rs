@@ -1,7 +1,7 @@
 //! 中文.
 
 use super::{
-    Phrases,
+    Phrases, clock,
     visible::{visible, visible_short},
 };
 use crate::domain::{
@@ -91,6 +91,19 @@ pub const PHRASES: Phrases = Phrases {
         _ => "跳过",
     },
     left: "留在工作区",
+    choose: |n| format!("请选择（1-{n}）："),
+    what_blocks: "阻塞点：",
+    not_understood: "请输入列表中的编号或词语。",
+    other_options: [
+        "[继续] - 再试一次迭代",
+        "[澄清] - 用户解释阻塞点，纳入并继续",
+        "[完成] - 接受当前状态作为完成",
+        "[中止] - 手动干预，结束循环",
+    ],
+    driver_gone: "该循环的驱动进程已不存在；git nav-loop run --resume 从本次迭代继续。",
+    task_changed: |file| format!("{file} 在循环开始后已更改；循环保留开始时的文本。"),
+    usage_limit: |left| format!("代理已达到使用限额；{} 后继续。按 Ctrl-C 停止。", clock(left)),
+    usage_limit_over: "使用限额的等待已结束。",
     ticket_open: "未关闭",
     ticket_closed: "已关闭",
     repeats,

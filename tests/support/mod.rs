@@ -1,6 +1,7 @@
 //! A real repository in a temporary folder: fixed dates and zone, no user configuration, no agent marks.
 
 pub mod model;
+pub mod terminal;
 pub mod tracker;
 
 use std::{

@@ -10,6 +10,13 @@ pub(super) fn read(stdout: &str) -> Option<Report> {
         message: text(&result["result"]).unwrap_or_default(),
         cost_micros: result["total_cost_usd"].as_f64().map(|usd| (usd * 1e6).round() as u64),
         session: text(&result["session_id"]),
-        error: failed.then(|| text(&result["subtype"]).unwrap_or_else(|| "error".to_owned())),
+        error: failed.then(|| why(&result)),
+        limit: None,
     })
+}
+
+/// The sort of error, else what the client said instead of a result.
+fn why(result: &serde_json::Value) -> String {
+    let sort = text(&result["subtype"]).filter(|s| s.starts_with("error"));
+    sort.or_else(|| text(&result["result"])).unwrap_or_else(|| "error".to_owned()).chars().take(300).collect()
 }

@@ -10,5 +10,6 @@ pub(super) fn read(stdout: &str) -> Option<Report> {
         cost_micros: None,
         session: text(&answer["session_id"]),
         error: text(&answer["error"]["message"]),
+        limit: None,
     })
 }

@@ -10,6 +10,8 @@ mod mini_swe;
 mod opencode;
 mod plain;
 
+use super::usage_limit::{self, Reset};
+
 /// A client whose output can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Client {
@@ -42,6 +44,8 @@ pub struct Report {
     pub session: Option<String>,
     /// Why the turn failed, where the client says that it did.
     pub error: Option<String>,
+    /// The usage limit that the client ran into.
+    pub limit: Option<Reset>,
 }
 
 impl Client {
@@ -76,18 +80,20 @@ impl Client {
             Self::MiniSwe => mini_swe::read(stdout),
             Self::Plain => None,
         };
-        own.unwrap_or_else(|| plain::read(stdout))
+        let mut report = own.unwrap_or_else(|| plain::read(stdout));
+        report.limit = (self != Self::Plain).then(|| usage_limit::find(stdout)).flatten();
+        report
     }
 }
 
 /// Every line that is a JSON object.
-fn objects(stdout: &str) -> impl DoubleEndedIterator<Item = serde_json::Value> + '_ {
+pub(super) fn objects(stdout: &str) -> impl DoubleEndedIterator<Item = serde_json::Value> + '_ {
     let lines = stdout.lines().map(|l| l.trim().trim_start_matches('\u{feff}')).filter(|l| l.starts_with('{'));
     lines.filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok()).filter(serde_json::Value::is_object)
 }
 
 /// The whole output as one JSON object, where it is one.
-fn whole(stdout: &str) -> Option<serde_json::Value> {
+pub(super) fn whole(stdout: &str) -> Option<serde_json::Value> {
     let text = stdout.trim().trim_start_matches('\u{feff}');
     serde_json::from_str(text).ok().filter(serde_json::Value::is_object)
 }
