@@ -239,6 +239,19 @@ fn read_top(top: &Map<String, Value>, settings: &mut Settings) -> Result<(), Err
         settings.simplification =
             value.as_bool().ok_or_else(|| off(place, "simplification.enabled", value, "true or false"))?;
     }
+    let features = top.get("tom_features").and_then(Value::as_object);
+    let tom = &mut settings.tom_features;
+    for (key, feature) in [
+        ("verification_checkpoints", &mut tom.verification_checkpoints),
+        ("profile_enabled", &mut tom.profile_enabled),
+        ("belief_anchors", &mut tom.belief_anchors),
+        ("diagnose_enabled", &mut tom.diagnose_enabled),
+    ] {
+        if let Some(value) = features.and_then(|f| f.get(key)) {
+            let name = format!("tom_features.{key}");
+            *feature = value.as_bool().ok_or_else(|| off(place, &name, value, "true or false"))?;
+        }
+    }
     if let Some(value) = top.get("project_management") {
         let range = "none, linear, github or jira";
         let known: ProjectManagement =

@@ -15,18 +15,19 @@ use crate::{
     context::{COMMAND_PATIENCE, writer},
     domain::{
         diagnosis::diagnose,
-        event::{Driver, Event, PauseReason, SignalGiven, SignalKind},
+        event::{Driver, Event, SignalGiven, SignalKind},
         evidence::gather,
         facts::Facts,
         indicator::IndicatorState,
         iteration,
         path_rules::PathClass,
-        settings::CommandSpec,
+        phase::Phase,
+        settings::{CommandSpec, DiversifyStrategy},
         signal::{Accepts, Found, scan},
         status::{Moment, Status, view},
     },
     error::Error,
-    git::{commit, journal::Appended, lock::Lock, loops, repo::Repo},
+    git::{commit, history::goes_through_link, journal::Appended, lock::Lock, loops, repo::Repo},
     render::{Language, text},
     testing::{self, Manner},
     turn::{Look, Turn},
@@ -36,6 +37,8 @@ use crate::{
 pub const MARK: &str = "NAV_LOOP_DRIVER";
 /// What its programs find the client's session under, from the second iteration on, where the client named one.
 pub const SESSION: &str = "NAV_LOOP_SESSION";
+/// A longer profile is left out of the prompt.
+const PROFILE_LIMIT: u64 = 2 << 10;
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// When the driver runs the pinned test command.
@@ -106,7 +109,8 @@ pub fn prompt(turn: &Turn<'_>, language: Language) -> Result<String, Error> {
     };
     let secrets = loops::secrets(turn.repo, &turn.state.id);
     let missing = status.indicators.0.iter().filter(|f| f.state == IndicatorState::Unmet);
-    let repeats = status.stagnation.count >= status.threshold.saturating_sub(1).max(2);
+    let tom = turn.state.settings.tom_features;
+    let repeats = tom.belief_anchors && status.stagnation.count >= status.threshold.saturating_sub(1).max(2);
     Ok(prompt::build(&Parts {
         task: blob(&turn.state.started.task_blob)?.unwrap_or_else(|| turn.state.started.title.clone()),
         block: text::status_block(language, &status),
@@ -115,9 +119,20 @@ pub fn prompt(turn: &Turn<'_>, language: Language) -> Result<String, Error> {
         tests: status.tests.clone(),
         note: turn.state.last_text.as_ref().map(blob).transpose()?.flatten(),
         repeated: repeats.then(|| diagnose(&status, &turn.state.history).summary()),
+        another_way: turn.state.diversify.map(DiversifyStrategy::instruction),
+        checkpoint: tom.verification_checkpoints && status.phase == Phase::Verify,
+        profile: if tom.profile_enabled { profile(turn)? } else { None },
         nonce: secrets.nonce,
         promise: secrets.promise,
     }))
+}
+
+/// `.agent/.user-profile.json`, where it is a small file of its own.
+fn profile(turn: &Turn<'_>) -> Result<Option<String>, Error> {
+    let top = turn.repo.need_work_tree()?;
+    let path = top.join(".agent/.user-profile.json");
+    let fits = !goes_through_link(top, &path) && path.metadata().is_ok_and(|m| m.is_file() && m.len() <= PROFILE_LIMIT);
+    Ok(if fits { std::fs::read_to_string(path).ok() } else { None })
 }
 
 /// Runs one iteration and records its end.
@@ -305,15 +320,9 @@ fn end(turn: &mut Turn<'_>, ran: &Ran, report: &Report) -> Result<Status, Error>
     let status = view(&facts, &turn.state, Moment::IterationEnd);
     let mut events = iteration::end(&status, &turn.state, Driver::Run);
     for event in &mut events {
-        match event {
-            Event::IterationEnded(ended) => {
-                ended.ms = u64::try_from(ran.took.as_millis()).ok();
-                ended.cost_micros = report.cost_micros;
-            }
-            Event::LoopPaused { reason: PauseReason::Stagnation, why } => {
-                *why = diagnose(&status, &turn.state.history).summary();
-            }
-            _ => {}
+        if let Event::IterationEnded(ended) = event {
+            ended.ms = u64::try_from(ran.took.as_millis()).ok();
+            ended.cost_micros = report.cost_micros;
         }
     }
     append_beside(turn, &facts, events)?;

@@ -374,6 +374,45 @@ fn an_agent_that_may_not_write_dot_git_reaches_exit_under_commit() {
     assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "[run] iteration 1: two");
 }
 
+#[test]
+fn the_prompt_respects_the_strategies_and_the_tom_features_of_the_configuration() {
+    for (strategy, words) in [
+        ("combine", "Combine the approaches"),
+        ("radical", "radically different"),
+        ("reread", "read the task and the code again"),
+    ] {
+        let repo = with_agent("cat > ../prompt.$n; echo \"$strategy $words\" > /dev/null");
+        let config = format!(
+            r#"{{"loop_mode":{{"never_pause_on_stagnation":true,"stagnation_diversify_strategy":"{strategy}"}},"tom_features":{{"profile_enabled":true,"verification_checkpoints":true,"belief_anchors":false}}}}"#
+        );
+        repo.write(".agent/.nav-config.json", &config);
+        repo.write(".agent/.user-profile.json", r#"{"style": "terse"}"#);
+        repo.commit("config");
+        assert_eq!(run(&repo, &["--task", "x"]).code, 4, "{strategy}");
+        let prompt = |n: u32| fs::read_to_string(repo.root.path().join(format!("prompt.{n}"))).unwrap();
+        assert!(!prompt(3).contains("# Another way") && prompt(4).contains(words), "{}", prompt(4));
+        assert!(prompt(1).contains(r#"{"style": "terse"}"#) && !prompt(3).contains("# What repeated"));
+        assert!(!prompt(1).contains("what you checked and how"), "only in VERIFY");
+    }
+    let repo = with_agent("cat > ../prompt.$n");
+    repo.write(
+        ".agent/.nav-config.json",
+        r#"{"tom_features":{"verification_checkpoints":true,"diagnose_enabled":false}}"#,
+    );
+    repo.commit("config");
+    repo.nav(&["start", "x", "--test", "true"]).ok();
+    repo.commit_file("src/lib.rs", "x\n", "work");
+    repo.nav(&["test"]).ok();
+    assert_eq!(run(&repo, &[]).code, 4);
+    let prompt = |n: u32| fs::read_to_string(repo.root.path().join(format!("prompt.{n}"))).unwrap();
+    assert!(prompt(1).contains("what you checked and how") && prompt(3).contains("# What repeated"), "{}", prompt(3));
+    let paused = repo.note(&repo.anchor()).into_iter().find(|e| e["type"] == "loop_paused").unwrap();
+    assert_eq!(paused["why"].as_str().unwrap_or(""), "", "no diagnosis: {paused}");
+    repo.write(".agent/.nav-config.json", r#"{"tom_features":{"belief_anchors":"yes"}}"#);
+    repo.nav(&["abort"]).ok();
+    repo.nav(&["start", "x"]).fails(2, "tom_features.belief_anchors");
+}
+
 /// The command line of a run whose agent is the test's, for a shell.
 fn line(repo: &TestRepo, args: &str) -> String {
     let agent = repo.root.path().join("agent");

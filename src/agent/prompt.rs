@@ -20,6 +20,12 @@ pub struct Parts {
     pub note: Option<String>,
     /// What repeated, when the loop is to be anchored anew.
     pub repeated: Option<String>,
+    /// How to go on after going round in place unattended.
+    pub another_way: Option<&'static str>,
+    /// Whether to ask what was checked, and how.
+    pub checkpoint: bool,
+    /// How the person likes to work, in the words of their profile.
+    pub profile: Option<String>,
     /// The secret word that the signal must carry.
     pub nonce: Option<String>,
     /// The promise text.
@@ -35,6 +41,12 @@ pub fn build(parts: &Parts) -> String {
     if let Some(repeated) = &parts.repeated {
         text += &format!("\n# What repeated\n\n{repeated}. Read the task above again and take another way.\n");
     }
+    if let Some(way) = parts.another_way {
+        text += &format!("\n# Another way\n\nThe last iterations changed nothing that counts. {way}\n");
+    }
+    if let Some(profile) = &parts.profile {
+        text += &format!("\n# How the person you work for likes it\n\n{}\n", profile.trim_end());
+    }
     text += &format!("\n# Where the loop stands\n\n{}\nNext: {}\n", parts.block, parts.next_action);
     for line in &parts.missing {
         text += &format!("- {line}\n");
@@ -44,6 +56,9 @@ pub fn build(parts: &Parts) -> String {
             &format!("\nRun the tests with `git nav-loop test` (it runs `{tests}`), and commit your work with git.\n");
     } else {
         text += "\nRun the tests with `git nav-loop test -- COMMAND`, and commit your work with git.\n";
+    }
+    if parts.checkpoint {
+        text += "\nSay in your last message what you checked and how, for each requirement of the task.\n";
     }
     text += "\n# When you are finished\n\nGive the exit signal only when all requirements are met, the code works and is \
              tested, and no obvious work is left. End your last message with this block, with true or false:\n\n";

@@ -10,8 +10,7 @@ use crate::{
     config::{self, Flags},
     context::{COMMAND_PATIENCE, Context, is_switched_off, now_millis, writer},
     domain::{
-        diagnosis::diagnose,
-        event::{Driver, Event, PauseReason, SignalGiven},
+        event::{Driver, Event, SignalGiven},
         evidence::sha256_hex,
         facts::Facts,
         iteration,
@@ -216,12 +215,8 @@ fn end_iteration(turn: &mut Turn<'_>, facts: Facts, input: &Input) -> Result<Sta
     let status = view(&facts, &turn.state, Moment::IterationEnd);
     let mut events = iteration::end(&status, &turn.state, Driver::Hook);
     for event in &mut events {
-        match event {
-            Event::IterationEnded(ended) => ended.turn = input.turn.clone(),
-            Event::LoopPaused { reason: PauseReason::Stagnation, why } => {
-                *why = diagnose(&status, &turn.state.history).summary();
-            }
-            _ => {}
+        if let Event::IterationEnded(ended) = event {
+            ended.turn = input.turn.clone();
         }
     }
     append(turn, events)?;

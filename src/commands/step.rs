@@ -5,8 +5,7 @@ use crate::{
     completion::complete,
     context::Context,
     domain::{
-        diagnosis::diagnose,
-        event::{Driver, Event, PauseReason},
+        event::{Driver, Event},
         iteration,
         state::LoopStatus,
         status::{Moment, Status, view},
@@ -38,11 +37,6 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Error> {
         events.push(Event::DriverChanged { driver: Driver::Step });
     }
     events.extend(iteration::end(&status, &turn.state, Driver::Step));
-    for event in &mut events {
-        if let Event::LoopPaused { reason: PauseReason::Stagnation, why } = event {
-            *why = diagnose(&status, &turn.state.history).summary();
-        }
-    }
     append_beside(context, &turn, &facts, "step", events)?;
     turn.refresh()?;
     if let LoopStatus::Paused(reason) = turn.state.status {

@@ -4,6 +4,7 @@
 
 use super::{
     decision::{Decision, EndOfIteration, decide},
+    diagnosis::diagnose,
     event::{Driver, Event, IterationEnded, PauseReason},
     evidence::SignalState,
     indicator::IndicatorState,
@@ -36,13 +37,13 @@ pub fn end(status: &Status, state: &LoopState, driver: Driver) -> Vec<Event> {
     let mut events = vec![Event::IterationEnded(Box::new(ended(status, iteration, driver)))];
     match decision {
         Decision::Complete => events.push(opened),
-        Decision::Pause(reason) => events.push(Event::LoopPaused { reason, why: why(status, reason) }),
+        Decision::Pause(reason) => events.push(Event::LoopPaused { reason, why: why(status, state, reason) }),
         Decision::Diversify if state.diversified + 1 >= DIVERSIFICATIONS => events.push(Event::LoopAborted {
             reason: "stagnation: the third diversification".to_owned(),
             who: "nav-loop".to_owned(),
         }),
         Decision::Diversify => {
-            let strategy = format!("{:?}", settings.stagnation_diversify_strategy).to_lowercase();
+            let strategy = settings.stagnation_diversify_strategy.name().to_owned();
             events.push(Event::Diversified { strategy });
         }
         Decision::Next => {}
@@ -58,8 +59,14 @@ fn approval_due(state: &LoopState, iteration: u32) -> bool {
     }
 }
 
-fn why(status: &Status, reason: PauseReason) -> String {
-    if reason == PauseReason::AgentBlocked { status.signal_reason.clone() } else { String::new() }
+fn why(status: &Status, state: &LoopState, reason: PauseReason) -> String {
+    match reason {
+        PauseReason::AgentBlocked => status.signal_reason.clone(),
+        PauseReason::Stagnation if state.settings.tom_features.diagnose_enabled => {
+            diagnose(status, &state.history).summary()
+        }
+        _ => String::new(),
+    }
 }
 
 fn ended(status: &Status, iteration: u32, driver: Driver) -> IterationEnded {

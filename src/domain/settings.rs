@@ -61,6 +61,57 @@ pub enum DiversifyStrategy {
     Reread,
 }
 
+/// Navigator's `tom_features`, as far as a loop respects them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TomFeatures {
+    /// In VERIFY the prompt asks what was checked and how.
+    pub verification_checkpoints: bool,
+    /// `.agent/.user-profile.json` goes into the prompt.
+    pub profile_enabled: bool,
+    /// The prompt anchors anew shortly before the streak reaches the threshold.
+    pub belief_anchors: bool,
+    /// A stagnation pause carries its diagnosis.
+    pub diagnose_enabled: bool,
+}
+
+impl Default for TomFeatures {
+    fn default() -> Self {
+        Self { verification_checkpoints: false, profile_enabled: false, belief_anchors: true, diagnose_enabled: true }
+    }
+}
+
+impl TomFeatures {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl DiversifyStrategy {
+    /// The strategy of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Combine, Self::Radical, Self::Reread].into_iter().find(|s| s.name() == name)
+    }
+
+    /// The name in configuration and journal.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Combine => "combine",
+            Self::Radical => "radical",
+            Self::Reread => "reread",
+        }
+    }
+
+    /// What the next prompt asks for.
+    pub fn instruction(self) -> &'static str {
+        match self {
+            Self::Combine => "Combine the approaches that were tried one by one so far.",
+            Self::Radical => "Drop the approach taken so far and take a radically different one.",
+            Self::Reread => "Before you change anything, read the task and the code again from the beginning.",
+        }
+    }
+}
+
 /// Which tracker holds the tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -127,6 +178,9 @@ pub struct Settings {
     pub project_management: Option<ProjectManagement>,
     /// Prefix of task documents and tickets, `TASK` by default.
     pub task_prefix: String,
+    /// Navigator's features for the person's side.
+    #[serde(skip_serializing_if = "TomFeatures::is_default")]
+    pub tom_features: TomFeatures,
     /// Key → where its value came from (`flag`, `environment`, `git config`, `local file`, `file`); absent = default.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, String>,
@@ -156,6 +210,7 @@ impl Default for Settings {
             simplification: true,
             project_management: None,
             task_prefix: "TASK".to_owned(),
+            tom_features: TomFeatures::default(),
             sources: BTreeMap::new(),
         }
     }

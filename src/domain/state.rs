@@ -11,7 +11,7 @@ use super::{
     event::{CommitSeen, Driver, Event, IterationEnded, Line, LoopStarted, PauseReason, Record, SignalGiven},
     gate::Verdict,
     oid::Oid,
-    settings::{CommandSpec, Settings},
+    settings::{CommandSpec, DiversifyStrategy, Settings},
     test_run::TestRun,
 };
 
@@ -135,6 +135,8 @@ pub struct LoopState {
     pub files_read: bool,
     /// How often it diversified.
     pub diversified: u32,
+    /// What the iteration under way is to try, after a diversification.
+    pub diversify: Option<DiversifyStrategy>,
     /// How often it paused by stagnation.
     pub stagnation_pauses: u32,
     /// The clarification that came with the newest resume.
@@ -232,6 +234,7 @@ impl LoopState {
             streak_start: 0,
             files_read: false,
             diversified: 0,
+            diversify: None,
             stagnation_pauses: 0,
             last_text: None,
             gate_opened: false,
@@ -261,7 +264,10 @@ impl LoopState {
             Event::MarkerCreated { path, blob, partial } => self.markers.push(RecordedMarker { path, blob, partial }),
             Event::TicketChecked { ticket, state, .. } => self.ticket_check = Some(CheckedTicket { ticket, state }),
             Event::IterationEnded(ended) => self.end_iteration(Dated::new(dated(record.at), *ended)),
-            Event::Diversified { .. } => self.diversified += 1,
+            Event::Diversified { strategy } => {
+                self.diversified += 1;
+                self.diversify = DiversifyStrategy::of_name(&strategy);
+            }
             Event::LoopPaused { reason, why } => self.pause(reason, why),
             Event::LoopResumed { choice, n, text_blob, .. } => self.resume(&choice, n, text_blob),
             Event::GateOpened { .. } => self.gate_opened = true,
@@ -297,6 +303,7 @@ impl LoopState {
     fn end_iteration(&mut self, ended: Dated<IterationEnded>) {
         self.iteration = self.iteration.max(ended.what.iteration);
         self.iteration_over = true;
+        self.diversify = None;
         self.history.push(ended);
     }
 
