@@ -473,7 +473,7 @@ fn on_a_terminal_a_limit_is_extended_approval_is_given_and_an_abort_or_ctrl_c_en
     let Some(terminal) = Terminal::running(&repo, &line(&repo, "run")) else { return };
     terminal.shows("Your choice (1-3): ");
     terminal.keys(&["extend 2", "Enter"]);
-    terminal.shows("Iteration: 3/3");
+    terminal.shows("Completed 3 iterations");
     terminal.keys(&["C-c"]);
     terminal.shows("ended with 130");
     assert_eq!((turns(&repo), repo.status()["loop"]["state"].as_str()), (3, Some("paused")));

@@ -142,7 +142,9 @@ fn drive(context: &Context, turn: &mut Turn<'_>, spec: &Spec) -> Result<ExitCode
     if turn.state.driver != Driver::Run {
         driver::append(turn, vec![Event::DriverChanged { driver: Driver::Run }])?;
     }
-    let code = iterations(context, turn, spec);
+    // Ctrl-C on a terminal reaches the git programs that we run as well: what they failed at is the interrupt's doing.
+    let code = iterations(context, turn, spec)
+        .or_else(|e| if process::is_interrupted() { Ok(interrupted(context)) } else { Err(e) });
     if !turn.state.is_ended() && turn.state.driver == Driver::Run {
         driver::append(turn, vec![Event::DriverChanged { driver: Driver::Commit }])?;
     }
