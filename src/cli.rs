@@ -12,6 +12,7 @@ use crate::{
 
 pub mod plumbing;
 pub mod settings;
+pub mod task;
 
 use settings::SettingsArgs;
 
@@ -67,6 +68,8 @@ pub enum Command {
     Step(AnswerArgs),
     /// Let an agent work until the gate opens, the loop pauses, or a limit ends it
     Run(RunArgs),
+    /// Work through a frozen, approved set of tasks
+    Task(Box<task::TaskArgs>),
     /// Decide how a paused loop goes on
     Resume(ResumeArgs),
     /// Say what repeats and what is missing
@@ -466,6 +469,13 @@ impl Command {
             Self::Status(a) | Self::Gate(a) | Self::Explain(a) | Self::Step(a) => a.json,
             Self::List(a) | Self::Diagnose(a) => a.json,
             Self::Log(a) => a.json,
+            Self::Task(a) => match &a.act {
+                None => a.new.json,
+                Some(
+                    task::TaskAct::List { json, .. } | task::TaskAct::Show { json, .. } | task::TaskAct::Graph { json },
+                ) => *json,
+                Some(_) => false,
+            },
             Self::Complete(a) => a.json,
             Self::Ticket(TicketArgs { act: TicketAct::Check(a) | TicketAct::Close(a) }) => a.json,
             Self::Doctor(a) => a.json,

@@ -42,17 +42,22 @@ pub struct Context {
     pub colour: bool,
     /// Whether the answer is asked for as JSON.
     pub json: bool,
+    /// Whether nothing is printed: a step inside a set's own driver.
+    pub silent: bool,
 }
 
 impl Context {
     /// The context of this process. `typed` is `--lang`.
     pub fn new(typed: Option<Language>, json: bool) -> Self {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        Self { language: typed.unwrap_or_else(language_of_environment), colour, json }
+        Self { language: typed.unwrap_or_else(language_of_environment), colour, json, silent: false }
     }
 
     /// Prints `text`; a reader that went away is no error.
     pub fn print(&self, text: &str) {
+        if self.silent {
+            return;
+        }
         let mut out = std::io::stdout().lock();
         drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
@@ -110,6 +115,11 @@ pub fn agent_mark() -> Option<&'static str> {
 /// The loop whose driver started us, if one did.
 pub fn driver_mark() -> Option<String> {
     std::env::var_os("NAV_LOOP_DRIVER").filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
+}
+
+/// The task set whose driver started us, if one did.
+pub fn set_mark() -> Option<String> {
+    std::env::var_os("NAV_LOOP_SET").filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
 }
 
 /// Refuses a person's act under an agent's mark, unless git config allows it; else who acts (spec 1.9).

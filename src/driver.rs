@@ -35,6 +35,8 @@ use crate::{
 
 /// The mark that the agent's programs find in their environment: the loop's id.
 pub const MARK: &str = "NAV_LOOP_DRIVER";
+/// The mark of the task set whose driver started the agent.
+pub const SET: &str = "NAV_LOOP_SET";
 /// What its programs find the client's session under, from the second iteration on, where the client named one.
 pub const SESSION: &str = "NAV_LOOP_SESSION";
 /// A longer profile is left out of the prompt.
@@ -80,6 +82,12 @@ pub struct Spec {
     pub on_limit: OnLimit,
     /// Whether what the agent left is committed before it is judged.
     pub commit: bool,
+    /// Whether what the agent prints goes to our stderr.
+    pub aside: bool,
+    /// The subject of that commit; by default it names iteration and title.
+    pub commit_subject: Option<String>,
+    /// The task set whose driver this is, for the agent's environment.
+    pub set: Option<String>,
 }
 
 /// How an iteration ended.
@@ -97,6 +105,8 @@ pub enum Outcome {
     Interrupted,
     /// A limit was reached before it began; which.
     Limit(String),
+    /// What the agent left could not be committed; why. The iteration has not ended.
+    CommitRefused(String),
 }
 
 /// The prompt of the iteration under way.
@@ -135,12 +145,13 @@ fn profile(turn: &Turn<'_>) -> Result<Option<String>, Error> {
     Ok(if fits { std::fs::read_to_string(path).ok() } else { None })
 }
 
-/// Runs one iteration and records its end.
-pub fn iterate(
+/// Runs one iteration and records its end, as the driver `run` or that of a task set.
+pub fn iterate_as(
     turn: &mut Turn<'_>,
     spec: &Spec,
     language: Language,
     untouched: &HashSet<String>,
+    driver: Driver,
 ) -> Result<Outcome, Error> {
     if let Some(limit) = limit_reached(turn, spec) {
         return Ok(Outcome::Limit(limit));
@@ -162,12 +173,16 @@ pub fn iterate(
         append(turn, vec![Event::EvaluationFailed { what: format!("{what}: {why}").chars().take(400).collect() }])?;
         return Ok(report.limit.map_or(Outcome::AgentFailed(why.clone()), |reset| Outcome::UsageLimit(reset, why)));
     }
-    if spec.commit {
-        commit_the_rest(turn, untouched)?;
+    if spec.commit
+        && let Err(refused) = commit_the_rest(turn, spec, untouched)
+    {
+        let why = format!("the commit was refused: {}", refused.message);
+        append(turn, vec![Event::EvaluationFailed { what: why.chars().take(400).collect() }])?;
+        return Ok(Outcome::CommitRefused(refused.message));
     }
     record_signal(turn, signal.as_ref())?;
     test_if_due(turn, spec, signal.as_ref())?;
-    end(turn, &ran, &report).map(|s| Outcome::Ended(Box::new(s)))
+    end(turn, &ran, &report, driver).map(|s| Outcome::Ended(Box::new(s)))
 }
 
 fn limit_reached(turn: &Turn<'_>, spec: &Spec) -> Option<String> {
@@ -194,9 +209,10 @@ fn run_agent(turn: &Turn<'_>, spec: &Spec, prompt: &str) -> Result<(Ran, Report)
         command: &command,
         dir: top,
         without: &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NAV_LOOP_HOOK"],
-        with: &[(MARK, &turn.state.id), (SESSION, &session)],
+        with: &[(MARK, &turn.state.id), (SESSION, &session), (SET, spec.set.as_deref().unwrap_or_default())],
         input: takes_stdin.then_some(prompt.as_bytes()),
         log: Some(log.clone()),
+        aside: spec.aside,
         leader: Some(leader_file(turn.repo, &turn.state.id)),
         limit: spec.iteration_timeout.unwrap_or(FOREVER),
     });
@@ -284,13 +300,14 @@ fn record_signal(turn: &mut Turn<'_>, signal: Option<&Found>) -> Result<(), Erro
 }
 
 /// Commits what the agent left, but what lay there untracked before it began.
-fn commit_the_rest(turn: &Turn<'_>, untouched: &HashSet<String>) -> Result<(), Error> {
+fn commit_the_rest(turn: &Turn<'_>, spec: &Spec, untouched: &HashSet<String>) -> Result<(), Error> {
     let wanted = |class| !matches!(class, PathClass::State | PathClass::Gate);
     let paths = commit::uncommitted(turn.repo, wanted, turn.rules())?;
     let paths: Vec<String> = paths.into_iter().filter(|p| !untouched.contains(p)).collect();
     if !paths.is_empty() {
         let (n, title) = (turn.state.shown_iteration(), &turn.state.started.title);
-        commit::commit(turn.repo, &paths, &format!("[run] iteration {n}: {title}"))?;
+        let subject = spec.commit_subject.clone().unwrap_or_else(|| format!("[run] iteration {n}: {title}"));
+        commit::commit(turn.repo, &paths, &subject)?;
     }
     Ok(())
 }
@@ -315,10 +332,10 @@ fn test_if_due(turn: &mut Turn<'_>, spec: &Spec, signal: Option<&Found>) -> Resu
     append(turn, vec![event])
 }
 
-fn end(turn: &mut Turn<'_>, ran: &Ran, report: &Report) -> Result<Status, Error> {
+fn end(turn: &mut Turn<'_>, ran: &Ran, report: &Report, driver: Driver) -> Result<Status, Error> {
     let facts = turn.observe(Look::WorkTree)?;
     let status = view(&facts, &turn.state, Moment::IterationEnd);
-    let mut events = iteration::end(&status, &turn.state, Driver::Run);
+    let mut events = iteration::end(&status, &turn.state, driver);
     for event in &mut events {
         if let Event::IterationEnded(ended) = event {
             ended.ms = u64::try_from(ran.took.as_millis()).ok();

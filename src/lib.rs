@@ -38,6 +38,8 @@ pub mod completion;
 
 pub mod driver;
 
+pub mod task_set;
+
 pub mod render;
 
 pub mod cli;

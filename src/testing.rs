@@ -65,7 +65,17 @@ fn take_lock(repo: &Repo, wait: bool) -> Result<Lock, Error> {
 }
 
 fn job<'a>(command: &'a CommandSpec, dir: &'a Path, limit: Duration) -> Job<'a> {
-    Job { command, dir, without: REPOSITORY_VARIABLES, with: &[], input: None, log: None, leader: None, limit }
+    Job {
+        command,
+        dir,
+        without: REPOSITORY_VARIABLES,
+        with: &[],
+        input: None,
+        log: None,
+        aside: false,
+        leader: None,
+        limit,
+    }
 }
 
 fn run_here(turn: &Turn<'_>, command: &CommandSpec, limit: Duration) -> Result<Outcome, Error> {

@@ -80,6 +80,76 @@ pub fn view(dir: &Path, ticket: &Ticket) -> Result<Issue, Error> {
     }
 }
 
+/// An issue with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullIssue {
+    /// Its number.
+    pub number: u64,
+    /// Whether it is closed.
+    pub closed: bool,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Its labels.
+    pub labels: Vec<String>,
+}
+
+const FULL: &str = "number,state,title,body,labels";
+
+impl FullIssue {
+    fn of(value: &Value) -> Option<Self> {
+        let word = |key: &str| value[key].as_str().map(str::to_owned);
+        let labels = value["labels"].as_array().into_iter().flatten();
+        Some(Self {
+            number: value["number"].as_u64()?,
+            closed: word("state")? == "CLOSED",
+            title: word("title")?,
+            body: word("body").unwrap_or_default(),
+            labels: labels.filter_map(|l| l["name"].as_str().map(str::to_owned)).collect(),
+        })
+    }
+}
+
+/// Issue `number` of this repository, with its text.
+pub fn issue(dir: &Path, number: u64) -> Result<FullIssue, Error> {
+    let args = ["issue", "view", &number.to_string(), "--json", FULL].map(str::to_owned);
+    let printed = call(dir, &args, &format!("#{number}"))?;
+    let value: Value = serde_json::from_slice(&printed).map_err(|e| Failure::Other(format!("no JSON: {e}")))?;
+    FullIssue::of(&value).ok_or_else(|| Failure::Other("an issue without number, state or title".to_owned()).into())
+}
+
+/// Every open issue, oldest first; with `closed`, the closed ones too. No limit cuts the list.
+pub fn issues(dir: &Path, closed: bool) -> Result<Vec<FullIssue>, Error> {
+    let mut limit = 1_000;
+    loop {
+        let state = if closed { "all" } else { "open" };
+        let limit_text = limit.to_string();
+        let args =
+            ["issue", "list", "--state", state, "--search", "sort:created-asc", "--limit", &limit_text, "--json", FULL];
+        let printed = call(dir, &args.map(str::to_owned), "issue")?;
+        let values: Vec<Value> =
+            serde_json::from_slice(&printed).map_err(|e| Failure::Other(format!("no JSON: {e}")))?;
+        if values.len() < limit || limit >= 1_000_000 {
+            return Ok(values.iter().filter_map(FullIssue::of).collect());
+        }
+        limit *= 10;
+    }
+}
+
+/// Makes an issue; its number.
+pub fn create(dir: &Path, title: &str, body: &str) -> Result<u64, Error> {
+    let file = std::env::temp_dir().join(format!("nav-loop-issue-{}-{}", std::process::id(), title.len()));
+    std::fs::write(&file, body).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+    let path = file.display().to_string();
+    let made = call(dir, &["issue", "create", "--title", title, "--body-file", &path].map(str::to_owned), "issue");
+    drop(std::fs::remove_file(&file));
+    let printed = made?;
+    let url = String::from_utf8_lossy(&printed).trim().to_owned();
+    let number = url.rsplit('/').next().and_then(|n| n.parse().ok());
+    number.ok_or_else(|| Failure::Other(format!("it named no new issue: {url:?}")).into())
+}
+
 /// Closes `ticket` as completed.
 pub fn close(dir: &Path, ticket: &Ticket) -> Result<(), Error> {
     let mut args = vec!["issue".to_owned(), "close".to_owned()];

@@ -1,7 +1,7 @@
 use std::{fs, path::Path};
 
 /// What each layer may name after `crate::`, and which crates and std modules it may not touch.
-const LAYERS: [(&str, &[&str], &[&str]); 5] = [
+const LAYERS: [(&str, &[&str], &[&str]); 6] = [
     (
         "src/domain",
         &["domain"],
@@ -13,6 +13,14 @@ const LAYERS: [(&str, &[&str], &[&str]); 5] = [
         "src/render",
         &["domain", "render", "error", "exit_code"],
         &["gix::", "git2::", "std::fs", "std::env", "std::process"],
+    ),
+    (
+        "src/task_set",
+        &[
+            "agent", "begin", "config", "context", "domain", "driver", "error", "git", "render", "task_set", "tracker",
+            "turn",
+        ],
+        &["gix::", "git2::", "clap", "println"],
     ),
     (
         "src/commands",
@@ -30,6 +38,7 @@ const LAYERS: [(&str, &[&str], &[&str]); 5] = [
             "exit_code",
             "git",
             "render",
+            "task_set",
             "testing",
             "tracker",
             "turn",

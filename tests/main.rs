@@ -50,6 +50,9 @@ mod words;
 /// Properties that hold for every input of a kind.
 mod properties;
 
+/// A frozen set of tasks: plan, approval, halts, resume, lease, mirror.
+mod task_set;
+
 /// The tracker's word on a ticket.
 mod ticket;
 

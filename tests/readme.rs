@@ -152,6 +152,27 @@ fn the_settings_that_the_agents_page_lists_are_those_that_are_installed() {
 }
 
 #[test]
+fn the_document_and_the_words_of_the_task_set_page_are_understood() {
+    let text = fs::read_to_string(source("docs/task-set.md")).unwrap();
+    let document = text.split("```markdown\n").nth(1).unwrap().split("\n```").next().unwrap();
+    let repo = TestRepo::new();
+    repo.write("PRD.md", document);
+    let plan = repo.nav(&["task", "PRD.md", "--plan"]).ok();
+    for words in
+        ["L1  Parse the file  parse-the-file", "L2  Print it  print-it", "| cargo test parse", "| cargo test print"]
+    {
+        assert!(plan.contains(words), "{words}: {plan}");
+    }
+    let understood = |words: &str| nav_loop::domain::task_set::intent::read(words, |_: &str| false);
+    let rows = text.lines().filter(|l| l.starts_with("| ") && l.contains('`')).take(4);
+    for word in rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)) {
+        if !word.starts_with('.') && !["prd.json", "userStories"].contains(&word) {
+            assert!(understood(word).is_some(), "{word}");
+        }
+    }
+}
+
+#[test]
 fn files_that_the_documents_name_exist() {
     for name in ["README.md", "README.zh.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
         let text = fs::read_to_string(source(name)).unwrap();

@@ -6,7 +6,7 @@
 
 mod leader;
 
-pub use leader::end_leftover;
+pub use leader::{end_leftover, start_time};
 
 use std::{
     collections::VecDeque,
@@ -49,6 +49,8 @@ pub struct Job<'a> {
     pub input: Option<&'a [u8]>,
     /// Where stdout is kept, too.
     pub log: Option<PathBuf>,
+    /// Whether its stdout goes to our stderr: ours is for an answer in JSON.
+    pub aside: bool,
     /// Where its leader is named while it runs, so that another process can end what a killed one left.
     pub leader: Option<PathBuf>,
     /// How long it may take.
@@ -126,7 +128,14 @@ pub fn run(job: &Job<'_>) -> Ran {
     let (tail, end) = (Tail::new(TAIL), Tail::new(if job.log.is_some() { STDOUT } else { 0 }));
     let log = job.log.as_ref().and_then(|path| File::create(path).ok());
     let readers = [
-        child.stdout.take().map(|out| pass_through(out, std::io::stdout(), vec![tail.clone(), end.clone()], log)),
+        child.stdout.take().map(|out| {
+            let tails = vec![tail.clone(), end.clone()];
+            if job.aside {
+                pass_through(out, std::io::stderr(), tails, log)
+            } else {
+                pass_through(out, std::io::stdout(), tails, log)
+            }
+        }),
         child.stderr.take().map(|err| pass_through(err, std::io::stderr(), vec![tail.clone()], None)),
     ];
     let ending = supervise(&mut child, began + job.limit, &interrupts, &Instant::now);
@@ -209,8 +218,8 @@ fn supervise(
     interrupts: &AtomicUsize,
     now: &dyn Fn() -> Instant,
 ) -> Option<Ending> {
-    let before = interrupts.load(Ordering::Relaxed);
-    let since = || interrupts.load(Ordering::Relaxed) - before;
+    // One that came before the child was started counts as well: nobody else would ever answer it.
+    let since = || interrupts.load(Ordering::Relaxed);
     let id = child.id();
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
@@ -363,7 +372,8 @@ mod tests {
             let line = CommandSpec::Shell("sleep 0.2".to_owned());
             let (dir, without, with) = (Path::new("/"), &[][..], &[][..]);
             let limit = Duration::from_secs(limit);
-            let job = Job { command: &line, dir, without, with, input: None, log: None, leader: None, limit };
+            let job =
+                Job { command: &line, dir, without, with, input: None, log: None, aside: false, leader: None, limit };
             let mut child = prepare(&job).spawn().unwrap();
             let looked = Cell::new(0u32);
             let now = || {
@@ -375,5 +385,16 @@ mod tests {
             kill_group(&mut child, KILL);
             child.wait().unwrap();
         }
+    }
+
+    #[test]
+    fn an_interrupt_that_came_before_the_agent_was_started_ends_it() {
+        let line = CommandSpec::Shell("exec sleep 600".to_owned());
+        let (dir, without, with, limit) = (Path::new("/"), &[][..], &[][..], Duration::from_secs(600));
+        let job = Job { command: &line, dir, without, with, input: None, log: None, aside: false, leader: None, limit };
+        let mut child = prepare(&job).spawn().unwrap();
+        let ended = supervise(&mut child, Instant::now() + limit, &AtomicUsize::new(1), &Instant::now);
+        assert_eq!(ended, Some(Ending::Interrupted));
+        child.wait().unwrap();
     }
 }

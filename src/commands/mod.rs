@@ -28,6 +28,7 @@ mod start;
 mod status;
 mod status_generator;
 mod step;
+mod task;
 mod test;
 mod ticket;
 mod trigger;
@@ -77,6 +78,7 @@ fn dispatch(command: Command, context: &Context) -> Result<ExitCode, Error> {
         Command::Signal(args) => signal::run(context, args),
         Command::Record(args) => record::run(context, &args),
         Command::Ticket(args) => ticket::run(context, args.act),
+        Command::Task(args) => task::run(context, *args),
         Command::Mark(args) => mark::run(context, args),
         Command::Complete(args) => complete::run(context, &args),
         Command::Step(_) => step::run(context),

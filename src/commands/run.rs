@@ -121,6 +121,9 @@ fn spec(repo: &Repo, args: &RunArgs) -> Result<Spec, Error> {
         max_cost_micros: args.max_cost.map(|usd| (usd * 1e6).round() as u64),
         on_limit: args.on_limit,
         commit: args.commit,
+        aside: false,
+        commit_subject: None,
+        set: None,
     })
 }
 
@@ -175,7 +178,7 @@ impl Run<'_> {
     /// One iteration; the exit code when it was the last.
     fn iteration(&mut self, turn: &mut Turn<'_>) -> Result<Option<ExitCode>, Error> {
         let began = std::time::Instant::now();
-        match driver::iterate(turn, self.spec, self.context.language, &self.untouched)? {
+        match driver::iterate_as(turn, self.spec, self.context.language, &self.untouched, Driver::Run)? {
             Outcome::Ended(status) => {
                 (self.failures, self.waits) = (0, 0);
                 self.show(&status, began.elapsed());
@@ -190,6 +193,10 @@ impl Run<'_> {
                 Err(Error::usage(message, "give its full path after --"))
             }
             Outcome::UsageLimit(reset, why) => Ok(self.usage_limit(reset, &why)),
+            Outcome::CommitRefused(why) => {
+                let message = format!("what the agent left cannot be committed: {why}");
+                Err(Error::refused(message, "mend it, then git nav-loop run --resume"))
+            }
             Outcome::Interrupted => Ok(Some(interrupted(self.context))),
             Outcome::Limit(why) => {
                 driver::append(turn, vec![Event::LoopPaused { reason: PauseReason::Limit, why }])?;

@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     exit_code::ExitCode,
     git::{
+        exclude,
         install::{self, Found, HOOKS},
         repo::Repo,
     },
@@ -49,6 +50,10 @@ pub(super) fn run(context: &Context, args: &UninstallArgs) -> Result<ExitCode, E
             changed = true;
             context.say(&format!("{}: taken out", dir.path.join(name).display()));
         }
+    }
+    if exclude::remove(&repo)? {
+        changed = true;
+        context.say("/.mino/ in info/exclude: taken out");
     }
     if !changed {
         context.say("no hook of ours is installed here");

@@ -9,6 +9,7 @@ pub mod settings;
 
 pub mod facts;
 pub mod failing_set;
+pub mod task_set;
 pub mod ticket;
 
 pub mod test_run;

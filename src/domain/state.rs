@@ -185,7 +185,7 @@ pub fn read_note(on: &Oid, text: &[u8]) -> NoteContent {
 
 /// Brings a loop's records into their order: by `seq`, `at`, `id`; of equal ids the first; a `seq` far past the
 /// number of lines is no fact.
-fn in_order(records: Vec<Record>, loop_id: &str) -> Vec<Record> {
+pub(super) fn in_order(records: Vec<Record>, loop_id: &str) -> Vec<Record> {
     let mut own: Vec<Record> = records.into_iter().filter(|r| r.loop_id == loop_id).collect();
     let limit = own.len() as u64 + 1_000;
     own.retain(|r| r.seq <= limit);

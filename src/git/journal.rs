@@ -162,6 +162,20 @@ impl<'r> Journal<'r> {
         Ok(loops)
     }
 
+    /// Every task set in the journal: its id and the object that carries it.
+    pub fn sets(&self) -> Result<Vec<(String, Oid)>, GitError> {
+        let mut sets = Vec::new();
+        for (on, blob) in self.list()? {
+            let Some(text) = self.repo.blob(&blob, super::notes_tree::NOTE_LIMIT)? else { continue };
+            if !text.windows(b"set_started".len()).any(|w| w == b"set_started") {
+                continue;
+            }
+            let started = self.read(&on)?.records.into_iter().filter(|r| matches!(r.event, Event::SetStarted(_)));
+            sets.extend(started.map(|r| (r.loop_id, on.clone())));
+        }
+        Ok(sets)
+    }
+
     /// Takes events with the ids in `drop` out of the note on `anchor` and records how many. Asked for explicitly; the
     /// only place where an event leaves a note.
     pub fn compact(

@@ -10,6 +10,7 @@ pub mod refs;
 pub mod repo;
 
 pub mod commit;
+pub mod exclude;
 pub mod history;
 pub mod index_flags;
 pub mod target;

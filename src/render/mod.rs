@@ -3,6 +3,7 @@
 
 pub mod en;
 pub mod json;
+pub mod task_set;
 pub mod text;
 pub mod visible;
 pub mod zh;

@@ -25,6 +25,7 @@ shift 2
 number=
 case ${1-} in [0-9]*) number=$1; shift ;; esac
 limit=30
+wanted='"state":"OPEN"'
 while [ $# -gt 0 ]; do
     case $1 in
     --json)
@@ -36,7 +37,8 @@ while [ $# -gt 0 ]; do
         done
         ;;
     --limit) limit=$2 ;;
-    --repo | --reason | --search | --state | --label | --title | --body-file) ;;
+    --state) [ "$2" != all ] || wanted='"state"' ;;
+    --repo | --reason | --search | --label | --title | --body-file) ;;
     *) echo "unknown flag: $1" >&2; exit 1 ;;
     esac
     [ "$1" != --body-file ] || cat "$2" >"$store/body"
@@ -61,7 +63,7 @@ close)
 list)
     printf '['
     cat $(ls "$store"/*.json 2>/dev/null | awk -F/ '{ print $NF + 0, $0 }' | sort -n | cut -d' ' -f2-) /dev/null |
-        grep '"state":"OPEN"' | head -n "$limit" | paste -sd, - | tr -d '\n'
+        grep "$wanted" | head -n "$limit" | paste -sd, - | tr -d '\n'
     printf ']\n'
     ;;
 create)

@@ -27,7 +27,7 @@ pub fn end_leftover(path: &Path) -> bool {
 
 /// When process `id` started, in the kernel's own count.
 #[cfg(target_os = "linux")]
-fn start_time(id: u32) -> Option<String> {
+pub fn start_time(id: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name in brackets may hold anything; the 20th field after it is the start time.
     let (_, rest) = stat.rsplit_once(')')?;
@@ -36,7 +36,7 @@ fn start_time(id: u32) -> Option<String> {
 
 /// Elsewhere it cannot be told, and nothing is ended.
 #[cfg(not(target_os = "linux"))]
-fn start_time(_id: u32) -> Option<String> {
+pub fn start_time(_id: u32) -> Option<String> {
     None
 }
 
