@@ -404,6 +404,56 @@ impl Bench {
         );
     }
 
+    fn check(&mut self) {
+        let (files, commits) = if self.quick { (10_000, 1_000) } else { (100_000, 10_000) };
+        let dir = self.repository("range", files, commits);
+        let base = git(&dir, &["rev-list", "--max-parents=0", "main"]);
+        let range = format!("{base}..HEAD");
+        let medians = interleaved(
+            self.n(60).clamp(3, 9),
+            &mut [&mut |_| time(|| drop(command(NAV, &dir).args(["check", "--base", &base]).status())), &mut |_| {
+                time(|| drop(command("git", &dir).args(["log", "--name-only", &range]).status()))
+            }],
+        );
+        self.row("check, 10k commits, 100k files", medians[0], "git log --name-only", medians[1], Some(1.0));
+        let memory = peak_of(&dir, &["check", "--base", &base]);
+        self.push(Row {
+            what: "peak memory of check over 10k commits".into(),
+            ours: format!("{:.1} MiB", memory / 1_024.0),
+            theirs: "64 MiB".into(),
+            ratio: memory / 1_024.0 / 64.0,
+            limit: Some(1.0),
+        });
+    }
+
+    fn sync(&mut self) {
+        let count = if self.quick { 1_000 } else { 100_000 };
+        let mut dirs = Vec::new();
+        for name in ["sync-ours", "sync-git"] {
+            let dir = self.repository(name, 10, 3);
+            self.notes(&dir, "refs/notes/nav-loop", count);
+            let bare = self.root.join(format!("{name}.git"));
+            git(&dir, &["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+            git(&dir, &["remote", "add", "origin", bare.to_str().unwrap()]);
+            git(&dir, &["push", "-q", "origin", "refs/notes/nav-loop"]);
+            dirs.push(dir);
+        }
+        nav(&dirs[0], &["start", "x"]);
+        let ours = |n: usize| {
+            nav(&dirs[0], &["signal", "exit", "--reason", &n.to_string()]);
+            time(|| nav(&dirs[0], &["sync"]))
+        };
+        let theirs = |n: usize| {
+            git(&dirs[1], &["notes", "--ref=nav-loop", "append", "-m", &n.to_string(), "main"]);
+            time(|| {
+                git(&dirs[1], &["fetch", "-q", "origin", "+refs/notes/nav-loop:refs/notes/theirs"]);
+                git(&dirs[1], &["push", "-q", "origin", "refs/notes/nav-loop"]);
+            })
+        };
+        let medians = interleaved(self.n(60).clamp(3, 9), &mut [&mut |n| ours(n), &mut |n| theirs(n)]);
+        self.row("sync of one event, 100k notes", medians[0], "git fetch and git push", medians[1], None);
+    }
+
     fn table(&self) -> String {
         let mut text =
             String::from("| what | ours | against, same run | ratio | must reach |\n|---|---|---|---|---|\n");
@@ -418,12 +468,13 @@ impl Bench {
 /// Peak memory of the hook's child, in KiB, as the kernel counts it for `git-nav-loop hook post-commit`.
 fn peak_kib(dir: &Path) -> f64 {
     Bench::commit(dir, 99);
-    let script = "import resource,subprocess,sys; subprocess.run(sys.argv[1:]); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
-    let output = command("python3", dir)
-        .args(["-c", script, NAV, "hook", "post-commit"])
-        .stdout(Stdio::piped())
-        .output()
-        .unwrap();
+    peak_of(dir, &["hook", "post-commit"])
+}
+
+/// Peak memory of `git-nav-loop ARGS`, in KiB.
+fn peak_of(dir: &Path, args: &[&str]) -> f64 {
+    let script = "import resource,subprocess,sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
+    let output = command("python3", dir).args(["-c", script, NAV]).args(args).stdout(Stdio::piped()).output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap_or(f64::NAN)
 }
 
@@ -440,6 +491,8 @@ fn main() {
     bench.plumbing();
     bench.appends();
     bench.rebase();
+    bench.check();
+    bench.sync();
     if let Some(at) = args.iter().position(|a| a == "--write") {
         let head = "# Benchmarks\n\nWritten by `benches/compare.sh`: medians, both sides interleaved in one run. Machines differ; the ratio is what counts.\n\n";
         let cores = std::thread::available_parallelism().map_or(0, usize::from);

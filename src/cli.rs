@@ -10,6 +10,7 @@ use crate::{
     render::Language,
 };
 
+pub mod check;
 pub mod plumbing;
 pub mod settings;
 pub mod task;
@@ -70,6 +71,14 @@ pub enum Command {
     Run(RunArgs),
     /// Work through a frozen, approved set of tasks
     Task(Box<task::TaskArgs>),
+    /// Judge a range before it is merged, in any clone, believing nobody
+    Check(check::CheckArgs),
+    /// Write an in-toto statement on a recorded test run
+    Attest(check::AttestArgs),
+    /// Derive every recorded verdict again from objects
+    Replay(check::ReplayArgs),
+    /// Exchange the journal with a remote
+    Sync(check::SyncArgs),
     /// Decide how a paused loop goes on
     Resume(ResumeArgs),
     /// Say what repeats and what is missing
@@ -469,6 +478,8 @@ impl Command {
             Self::Status(a) | Self::Gate(a) | Self::Explain(a) | Self::Step(a) => a.json,
             Self::List(a) | Self::Diagnose(a) => a.json,
             Self::Log(a) => a.json,
+            Self::Replay(a) => a.json,
+            Self::Check(a) => a.format == check::Format::Json,
             Self::Task(a) => match &a.act {
                 None => a.new.json,
                 Some(

@@ -99,6 +99,28 @@ pub fn find(repo: &Repo, flags: Flags) -> Result<Found, Error> {
     Ok(Found { settings, has_loop_mode })
 }
 
+/// The settings that `text`, a `.nav-config.json`, and flags give; neither environment, git config nor work tree is looked
+/// at: what is judged must not set its own bar (spec 4.4).
+pub fn of_text(place: &str, text: Option<&str>, flags: Flags) -> Result<Settings, Error> {
+    let (mut merged, mut sources, mut top) = (Map::new(), BTreeMap::new(), Map::new());
+    if let Some(text) = text {
+        let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+            .map_err(|e| Error::usage(format!("{place} is not valid JSON: {e}"), "mend it there"))?;
+        let Value::Object(file) = value else { return Err(off(place, "(top)", &value, "a JSON object")) };
+        if let Some(loop_mode) = file.get("loop_mode") {
+            let object = loop_mode.as_object().ok_or_else(|| off(place, "loop_mode", loop_mode, "an object"))?;
+            for (key, value) in object {
+                take(&mut merged, &mut sources, key, value.clone(), "file");
+            }
+        }
+        top = file;
+    }
+    for (key, value) in flags {
+        take(&mut merged, &mut sources, key, value, "flag");
+    }
+    settings_of(&merged, &top, sources)
+}
+
 fn take(
     merged: &mut Map<String, Value>,
     sources: &mut BTreeMap<String, String>,

@@ -117,6 +117,11 @@ pub fn driver_mark() -> Option<String> {
     std::env::var_os("NAV_LOOP_DRIVER").filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
 }
 
+/// A variable of the environment, where it is set to something: what a CI system tells.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
+}
+
 /// The task set whose driver started us, if one did.
 pub fn set_mark() -> Option<String> {
     std::env::var_os("NAV_LOOP_SET").filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())

@@ -209,6 +209,7 @@ fn run_agent(turn: &Turn<'_>, spec: &Spec, prompt: &str) -> Result<(Ran, Report)
         command: &command,
         dir: top,
         without: &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NAV_LOOP_HOOK"],
+        only: None,
         with: &[(MARK, &turn.state.id), (SESSION, &session), (SET, spec.set.as_deref().unwrap_or_default())],
         input: takes_stdin.then_some(prompt.as_bytes()),
         log: Some(log.clone()),

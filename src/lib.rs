@@ -32,9 +32,13 @@ pub mod testing;
 
 pub mod tracker;
 
+pub mod signature;
+
 pub mod begin;
 
 pub mod completion;
+
+pub mod check;
 
 pub mod driver;
 

@@ -69,6 +69,7 @@ fn job<'a>(command: &'a CommandSpec, dir: &'a Path, limit: Duration) -> Job<'a> 
         command,
         dir,
         without: REPOSITORY_VARIABLES,
+        only: None,
         with: &[],
         input: None,
         log: None,

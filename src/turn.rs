@@ -6,7 +6,7 @@ use crate::{
     domain::{
         event::{CommitSeen, Event, Operation},
         evidence::ticket_of,
-        facts::{Facts, WorkTree},
+        facts::{Facts, MarkerFile, WorkTree},
         oid::Oid,
         path_rules::{MARKER_PATHS, PathRules},
         state::{LoopState, seen_in},
@@ -99,14 +99,26 @@ impl<'r> Turn<'r> {
 
     /// Looks everything up.
     pub fn observe(&self, look: Look) -> Result<Facts, Error> {
-        let range = self.range()?;
-        let reader = history::Reader::new(self.repo, &self.rules, &range);
-        let seen = |commit: &Oid| Ok(self.seen(commit)?.is_some());
-        let read = reader.read(&seen, !self.state.simplified.is_empty())?;
-        let (work_tree, mut disk) = match look {
+        let (work_tree, disk) = match look {
             Look::HeadOnly => (WorkTree::NotLooked, Vec::new()),
             Look::WorkTree => (work_tree::look(self.repo, &self.rules)?, self.disk_markers()?),
         };
+        let changed = if look == Look::WorkTree { self.changed_task()? } else { None };
+        let facts = self.observe_range(&self.range()?, &self.state, work_tree, disk)?;
+        Ok(Facts { tests_running: Lock::is_held(&test_lock(self.repo)), task_changed: changed, ..facts })
+    }
+
+    /// Looks a range up as `state` had it: with what was in the work tree then, and the markers on disk.
+    pub fn observe_range(
+        &self,
+        range: &Range,
+        state: &LoopState,
+        work_tree: WorkTree,
+        mut disk: Vec<MarkerFile>,
+    ) -> Result<Facts, Error> {
+        let reader = history::Reader::new(self.repo, &self.rules, range);
+        let seen = |commit: &Oid| Ok(self.seen(commit)?.is_some());
+        let read = reader.read(&seen, !state.simplified.is_empty())?;
         let mut markers = read.markers;
         markers.append(&mut disk);
         Ok(Facts {
@@ -120,8 +132,8 @@ impl<'r> Turn<'r> {
             markers,
             remote_slug: ticket_of(&self.state)
                 .and_then(|_| target::remote_slug(self.repo, self.pointer.branch.as_deref())),
-            tests_running: Lock::is_held(&test_lock(self.repo)),
-            task_changed: if look == Look::WorkTree { self.changed_task()? } else { None },
+            tests_running: false,
+            task_changed: None,
         })
     }
 
@@ -136,7 +148,7 @@ impl<'r> Turn<'r> {
         Ok((self.repo.blob_id(&bytes)? != self.state.started.task_blob).then(|| file.clone()))
     }
 
-    fn disk_markers(&self) -> Result<Vec<crate::domain::facts::MarkerFile>, GitError> {
+    fn disk_markers(&self) -> Result<Vec<MarkerFile>, GitError> {
         let default = || MARKER_PATHS.iter().map(ToString::to_string).collect();
         let patterns: Vec<String> = self.state.settings.marker_paths.clone().unwrap_or_else(default);
         work_tree::ignored_markers(self.repo, &patterns, &self.state.id)
@@ -154,6 +166,13 @@ impl<'r> Turn<'r> {
     /// Derives the status.
     pub fn status(&self, look: Look, moment: Moment) -> Result<Status, Error> {
         Ok(view(&self.observe(look)?, &self.state, moment))
+    }
+
+    /// The digest of the tested code at `commit`.
+    pub fn code_at(&self, commit: &Oid) -> Result<String, Error> {
+        let range = Range { head: commit.clone(), ..self.range()? };
+        let reader = history::Reader::new(self.repo, &self.rules, &range);
+        Ok(reader.digest(&reader.diff(&range.anchor, commit)?))
     }
 
     /// How many own commits touch code.

@@ -27,6 +27,7 @@ const LAYERS: [(&str, &[&str], &[&str]); 6] = [
         &[
             "agent",
             "begin",
+            "check",
             "cli",
             "commands",
             "completion",
@@ -38,6 +39,7 @@ const LAYERS: [(&str, &[&str], &[&str]); 6] = [
             "exit_code",
             "git",
             "render",
+            "signature",
             "task_set",
             "testing",
             "tracker",

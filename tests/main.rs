@@ -50,6 +50,15 @@ mod words;
 /// Properties that hold for every input of a kind.
 mod properties;
 
+/// The pre-merge check: ranges, CI systems, forgery, formats, attestations, server hooks.
+mod check;
+
+/// Every recorded verdict derived again.
+mod replay;
+
+/// The journal exchanged with a remote.
+mod sync;
+
 /// A frozen set of tasks: plan, approval, halts, resume, lease, mirror.
 mod task_set;
 

@@ -172,12 +172,43 @@ fn the_document_and_the_words_of_the_task_set_page_are_understood() {
     }
 }
 
+/// The commands of `docs/ci.md` in a repository with a remote, and the exit codes of its table.
+#[test]
+fn the_commands_of_the_ci_page_judge_a_range() {
+    let text = fs::read_to_string(source("docs/ci.md")).unwrap();
+    let repo = TestRepo::new();
+    repo.git(&["init", "-q", "--bare", "../origin.git"]);
+    repo.git(&["remote", "add", "origin", "../origin.git"]);
+    repo.git(&["push", "-q", "origin", "main"]);
+    repo.git(&["switch", "-q", "-c", "topic"]);
+    repo.do_the_work();
+    let block = text.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    for line in block.lines() {
+        let said = repo.run("sh", &["-c", &line.replace("cargo test", "sh check.sh")]);
+        assert_eq!(said.code, 1, "{line}: {said:?}");
+        assert!(said.out.contains("CONTINUE"), "{said:?}");
+    }
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "done\n\nNav-Loop-Exit: two is there"]);
+    let said = repo
+        .run("sh", &["-c", "git nav-loop check --base origin/main --run-tests='sh check.sh' --require tests_passing"]);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
 #[test]
 fn files_that_the_documents_name_exist() {
-    for name in ["README.md", "README.zh.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+    for name in [
+        "README.md",
+        "README.zh.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/agents.md",
+        "docs/ci.md",
+        "docs/task-set.md",
+    ] {
         let text = fs::read_to_string(source(name)).unwrap();
         for link in text.split("](").skip(1).map(|l| l.split(')').next().unwrap()) {
-            assert!(source(link).exists(), "{name}: {link}");
+            let from = source(name).parent().unwrap().join(link);
+            assert!(from.exists(), "{name}: {link}");
         }
     }
 }

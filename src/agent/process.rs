@@ -43,6 +43,8 @@ pub struct Job<'a> {
     pub dir: &'a Path,
     /// Variables that are taken away.
     pub without: &'a [&'a str],
+    /// Where set, the only variables that are kept: a command of the range that is judged sees no secret.
+    pub only: Option<&'a [&'a str]>,
     /// Variables that are added.
     pub with: &'a [(&'a str, &'a str)],
     /// What it reads on stdin; `None` = nothing.
@@ -193,6 +195,10 @@ fn prepare(job: &Job<'_>) -> Command {
     };
     prepared.current_dir(job.dir).stdout(Stdio::piped()).stderr(Stdio::piped());
     prepared.stdin(if job.input.is_some() { Stdio::piped() } else { Stdio::null() });
+    if let Some(kept) = job.only {
+        prepared.env_clear();
+        prepared.envs(kept.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    }
     for name in job.without {
         prepared.env_remove(name);
     }
@@ -372,8 +378,18 @@ mod tests {
             let line = CommandSpec::Shell("sleep 0.2".to_owned());
             let (dir, without, with) = (Path::new("/"), &[][..], &[][..]);
             let limit = Duration::from_secs(limit);
-            let job =
-                Job { command: &line, dir, without, with, input: None, log: None, aside: false, leader: None, limit };
+            let job = Job {
+                command: &line,
+                dir,
+                without,
+                only: None,
+                with,
+                input: None,
+                log: None,
+                aside: false,
+                leader: None,
+                limit,
+            };
             let mut child = prepare(&job).spawn().unwrap();
             let looked = Cell::new(0u32);
             let now = || {
@@ -391,7 +407,18 @@ mod tests {
     fn an_interrupt_that_came_before_the_agent_was_started_ends_it() {
         let line = CommandSpec::Shell("exec sleep 600".to_owned());
         let (dir, without, with, limit) = (Path::new("/"), &[][..], &[][..], Duration::from_secs(600));
-        let job = Job { command: &line, dir, without, with, input: None, log: None, aside: false, leader: None, limit };
+        let job = Job {
+            command: &line,
+            dir,
+            without,
+            only: None,
+            with,
+            input: None,
+            log: None,
+            aside: false,
+            leader: None,
+            limit,
+        };
         let mut child = prepare(&job).spawn().unwrap();
         let ended = supervise(&mut child, Instant::now() + limit, &AtomicUsize::new(1), &Instant::now);
         assert_eq!(ended, Some(Ending::Interrupted));

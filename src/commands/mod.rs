@@ -3,6 +3,8 @@
 mod abort;
 mod adopt;
 mod agent_hook;
+mod attest;
+mod check;
 mod compact;
 mod complete;
 mod completions;
@@ -20,6 +22,7 @@ mod man;
 mod mark;
 mod phase_detector;
 mod record;
+mod replay;
 mod resume;
 mod run;
 mod signal;
@@ -28,6 +31,7 @@ mod start;
 mod status;
 mod status_generator;
 mod step;
+mod sync;
 mod task;
 mod test;
 mod ticket;
@@ -79,6 +83,10 @@ fn dispatch(command: Command, context: &Context) -> Result<ExitCode, Error> {
         Command::Record(args) => record::run(context, &args),
         Command::Ticket(args) => ticket::run(context, args.act),
         Command::Task(args) => task::run(context, *args),
+        Command::Check(args) => check::run(context, &args),
+        Command::Replay(args) => replay::run(context, &args),
+        Command::Sync(args) => sync::run(context, &args),
+        Command::Attest(args) => attest::run(context, &args),
         Command::Mark(args) => mark::run(context, args),
         Command::Complete(args) => complete::run(context, &args),
         Command::Step(_) => step::run(context),

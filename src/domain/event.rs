@@ -141,6 +141,10 @@ pub enum Event {
     LockRemoved {
         path: String,
     },
+    Attested {
+        envelope_blob: Oid,
+        tree: Oid,
+    },
     SetStarted(Box<SetStarted>),
     TaskMoved(Box<TaskMoved>),
     TaskDecided(Box<TaskDecided>),

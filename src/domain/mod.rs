@@ -29,6 +29,7 @@ pub mod decision;
 pub mod marker;
 pub mod status;
 
+pub mod check;
 pub mod compaction;
 pub mod diagnosis;
 pub mod iteration;

@@ -95,6 +95,40 @@ impl<'a> Reader<'a> {
         Ok(History { net: self.describe(net)?, own: commits, code, markers })
     }
 
+    /// Reads a range for the pre-merge check: own commits are those that `base` does not have, the net change is one
+    /// difference, and a commit is looked at by itself only where its message claims something (spec 4.4). `cut` are
+    /// commits at which the history of this clone ends.
+    pub fn read_range(&self, base: &Oid, cut: &HashSet<String>) -> Result<History, GitError> {
+        let all = self.walk(&[base])?;
+        if let Some(at) = all.iter().find(|w| cut.contains(w.id.as_str())) {
+            return Err(GitError::Object(format!("the history is cut at {}", at.id.short())));
+        }
+        let own: Vec<&Walked> = all.iter().filter(|w| w.parents.len() < 2).collect();
+        let net = self.diff(&self.range.anchor, &self.range.head)?;
+        let mut commits = own.iter().map(|w| self.commit(&w.id)).collect::<Result<Vec<_>, _>>()?;
+        if commits.iter().any(crate::domain::evidence::is_simplification) {
+            let mut seen_first = false;
+            for (commit, walked) in commits.iter_mut().zip(&own) {
+                if !seen_first || crate::domain::evidence::is_simplification(commit) {
+                    let touches = self.own_diff(walked)?.keys().any(|p| self.rules.is_code(p.as_bstr()));
+                    commit.touches_code = Some(touches);
+                    seen_first |= touches;
+                }
+            }
+        }
+        let code = self.digest(&net);
+        let signals = commits.iter_mut().filter(|c| c.trailer("Nav-Loop-Exit").next().is_some());
+        if let Some(newest) = signals.max_by(|a, b| a.at.cmp(&b.at)) {
+            // Base may have been merged in since: what the signal was given for is a difference to what base was then.
+            let from = super::range::merge_base(self.repo, base, &newest.id)?;
+            let at = self.diff(from.as_ref().unwrap_or(&self.range.anchor), &newest.id)?;
+            newest.code = Some(self.digest(&at));
+        }
+        let own_paths: HashSet<&BString> = net.keys().collect();
+        let markers = self.markers(&net, &own_paths)?;
+        Ok(History { net: self.describe(net.clone())?, own: commits, code, markers })
+    }
+
     /// Commits reachable from HEAD and from none of `hidden`, oldest first. An id that is no commit hides nothing.
     fn walk(&self, hidden: &[&Oid]) -> Result<Vec<Walked>, GitError> {
         if self.range.head.is_null() {

@@ -319,7 +319,7 @@ impl<'r> Journal<'r> {
             let tip = self.repo.refs().read(self.repo.journal_ref())?;
             let mut tree = NotesTree::open(self.repo, tip.as_ref())?;
             edit(&mut tree)?;
-            let commit = self.commit(writer, tree.write()?, tip.as_ref())?;
+            let commit = self.commit(writer, tree.write()?, tip.iter())?;
             failpoint::hit("commit-written");
             match self.repo.refs().swap(self.repo.journal_ref(), &commit, tip.as_ref(), "nav-loop: record")? {
                 Swap::Done => {
@@ -342,7 +342,41 @@ impl<'r> Journal<'r> {
         self.repo.common_dir().join(format!("{}.lock", self.repo.journal_ref()))
     }
 
-    fn commit(&self, writer: &Writer, tree: gix::ObjectId, tip: Option<&Oid>) -> Result<Oid, GitError> {
+    /// Takes in everything that the notes commit `theirs` has: each note becomes the union of its lines. How many notes
+    /// changed, or were new.
+    pub fn merge(&self, writer: &Writer, theirs: &Oid) -> Result<usize, GitError> {
+        let deadline = Instant::now() + writer.patience;
+        let _lock = Lock::take(self.repo.state_dir().join("lock"), deadline)?;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let ours = self.repo.refs().read(self.repo.journal_ref())?;
+            let (next, changed) = match &ours {
+                None => (theirs.clone(), NotesTree::open(self.repo, Some(theirs))?.list()?.len()),
+                Some(ours) if ours == theirs || super::range::is_ancestor(self.repo, theirs, ours)? => return Ok(0),
+                Some(ours) => {
+                    let mut tree = NotesTree::open(self.repo, Some(ours))?;
+                    let changed = union(&mut tree, &NotesTree::open(self.repo, Some(theirs))?)?;
+                    (self.commit(writer, tree.write()?, [ours, theirs].into_iter())?, changed)
+                }
+            };
+            if self.repo.refs().swap(self.repo.journal_ref(), &next, ours.as_ref(), "nav-loop: sync")? == Swap::Done {
+                self.read.replace(None);
+                return Ok(changed);
+            }
+            if Instant::now() >= deadline {
+                return Err(GitError::Locked(self.ref_lock()));
+            }
+            std::thread::sleep(jittered(pause));
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    fn commit<'o>(
+        &self,
+        writer: &Writer,
+        tree: gix::ObjectId,
+        parents: impl Iterator<Item = &'o Oid>,
+    ) -> Result<Oid, GitError> {
         use gix::objs::Write;
         let name = self.repo.config_string("user", None, "name").filter(|n| !n.trim().is_empty());
         let email = self.repo.config_string("user", None, "email").filter(|e| !e.trim().is_empty());
@@ -354,7 +388,7 @@ impl<'r> Journal<'r> {
         let signature = gix::actor::Signature { name: name.into(), email: email.into(), time };
         let commit = gix::objs::Commit {
             tree,
-            parents: tip.map(gix_id).transpose()?.into_iter().collect(),
+            parents: parents.map(gix_id).collect::<Result<_, _>>()?,
             author: signature.clone(),
             committer: signature,
             encoding: None,
@@ -447,6 +481,38 @@ fn add_lines(tree: &mut NotesTree<'_>, waiting: &[Waiting]) -> Result<(), GitErr
         tree.replace(on, text)?;
     }
     Ok(())
+}
+
+/// Adds to `ours` what only `theirs` has, line by line; a line whose id is there already is there. How many notes grew.
+fn union(ours: &mut NotesTree<'_>, theirs: &NotesTree<'_>) -> Result<usize, GitError> {
+    let known: HashMap<Oid, Oid> = ours.list()?.into_iter().collect();
+    let mut changed = 0;
+    for (on, blob) in theirs.list()? {
+        if known.get(&on) == Some(&blob) {
+            continue;
+        }
+        let mut text = ours.read(&on)?;
+        let mut ids = scan_envelopes(&text, &mut HashMap::new());
+        let mut lines: HashSet<Vec<u8>> = text.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+        let mut grew = false;
+        for line in theirs.blob_text(&blob)?.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+            let id = serde_json::from_slice::<Envelope<'_>>(line).ok().map(|e| e.id.to_owned());
+            let is_new = id.is_none_or(|id| ids.insert(id)) && lines.insert(line.to_vec());
+            if is_new {
+                if !text.is_empty() && !text.ends_with(b"\n") {
+                    text.push(b'\n');
+                }
+                text.extend(line);
+                text.push(b'\n');
+                grew = true;
+            }
+        }
+        if grew {
+            ours.replace(&on, &text)?;
+            changed += 1;
+        }
+    }
+    Ok(changed)
 }
 
 /// The ids in a note, and into `highest` the highest plausible `seq` of each loop in it.

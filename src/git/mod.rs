@@ -10,9 +10,11 @@ pub mod refs;
 pub mod repo;
 
 pub mod commit;
+pub mod exchange;
 pub mod exclude;
 pub mod history;
 pub mod index_flags;
+pub mod range;
 pub mod target;
 pub mod work_tree;
 
@@ -25,6 +27,7 @@ pub mod journal;
 pub mod lock;
 pub mod loops;
 pub mod marker_file;
+pub mod notes_at;
 pub mod sessions;
 pub mod spool;
 

@@ -59,6 +59,11 @@ impl<'r> NotesTree<'r> {
         Ok(text)
     }
 
+    /// The text of a note's blob.
+    pub(super) fn blob_text(&self, blob: &Oid) -> Result<Vec<u8>, GitError> {
+        self.blob(gix_id(blob)?)
+    }
+
     fn blob(&self, id: gix::ObjectId) -> Result<Vec<u8>, GitError> {
         let read = self.repo.blob(&super::repo::oid(&id), NOTE_LIMIT)?;
         read.ok_or_else(|| GitError::Object(format!("note {id} is missing or larger than 32 MiB")))

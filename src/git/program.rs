@@ -172,6 +172,8 @@ pub const REPOSITORY_VARIABLES: &[&str] = &[
     "GIT_COMMON_DIR",
     "GIT_INTERNAL_SUPER_PREFIX",
     "GIT_REFERENCE_BACKEND",
+    // Not in that list, but of no meaning elsewhere: with it, git refuses to move any ref.
+    "GIT_QUARANTINE_PATH",
 ];
 
 fn cannot_start(error: &std::io::Error) -> String {

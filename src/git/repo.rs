@@ -26,6 +26,7 @@ pub struct Repo {
     git_dir: PathBuf,
     common_dir: PathBuf,
     work_tree: Option<PathBuf>,
+    scratch: Option<PathBuf>,
 }
 
 impl Repo {
@@ -48,7 +49,19 @@ impl Repo {
         let journal_ref = journal_ref(&gix)?;
         let work_tree = gix.workdir().map(absolute);
         let writes_through_program = !plain;
-        Ok(Self { gix, refs, writes_through_program, journal_ref, git_dir, common_dir, work_tree })
+        Ok(Self { gix, refs, writes_through_program, journal_ref, git_dir, common_dir, work_tree, scratch: None })
+    }
+
+    /// The same repository as seen through the scratch repository at `dir`: its objects are those of both.
+    pub fn through_scratch(self, dir: &Path) -> Result<Self, GitError> {
+        let mut gix = gix::open(dir).map_err(|e| GitError::Other(format!("{}: {e}", dir.display())))?;
+        gix.objects.ignore_replacements = true;
+        Ok(Self { gix, work_tree: None, scratch: Some(dir.to_owned()), ..self })
+    }
+
+    /// The scratch repository that objects are read through, in a push's quarantine.
+    pub fn scratch(&self) -> Option<&Path> {
+        self.scratch.as_deref()
     }
 
     /// The refs of this repository.

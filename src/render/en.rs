@@ -117,6 +117,11 @@ pub const PHRASES: Phrases = Phrases {
     task_changed: |file| format!("{file} changed since the loop started; the loop keeps the text it was started with."),
     usage_limit: |left| format!("The agent's usage limit is reached; going on in {}. Ctrl-C stops.", clock(left)),
     usage_limit_over: "The wait for the usage limit is over.",
+    synced: |remote, n, pushed| {
+        format!("{remote}: {n} notes received, {}", if pushed { "ours pushed" } else { "nothing to push" })
+    },
+    replay_same: |n| format!("{n} recorded verdicts are what the objects give"),
+    rests_on_record: "Rests on record only",
     ticket_open: "open",
     ticket_closed: "closed",
     repeats,

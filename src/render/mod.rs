@@ -1,6 +1,7 @@
 //! Status → words. Layout is in `text`, words are in `en` and `zh` (a missing phrase does not compile), the stable
 //! machine form is in `json`. Whatever came from a repository or an agent passes through `visible` first.
 
+pub mod ci;
 pub mod en;
 pub mod json;
 pub mod task_set;
@@ -146,6 +147,9 @@ pub struct Phrases {
     pub protocol_result: fn(&str) -> &'static str,
     pub left: &'static str,
     pub ticket_open: &'static str,
+    pub synced: fn(&str, usize, bool) -> String,
+    pub replay_same: fn(usize) -> String,
+    pub rests_on_record: &'static str,
     pub choose: fn(usize) -> String,
     pub what_blocks: &'static str,
     pub not_understood: &'static str,

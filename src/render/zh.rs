@@ -104,6 +104,11 @@ pub const PHRASES: Phrases = Phrases {
     task_changed: |file| format!("{file} 在循环开始后已更改；循环保留开始时的文本。"),
     usage_limit: |left| format!("代理已达到使用限额；{} 后继续。按 Ctrl-C 停止。", clock(left)),
     usage_limit_over: "使用限额的等待已结束。",
+    synced: |remote, n, pushed| {
+        format!("{remote}：收到 {n} 条注释，{}", if pushed { "已推送本地注释" } else { "没有可推送的内容" })
+    },
+    replay_same: |n| format!("{n} 个已记录的裁决与对象一致"),
+    rests_on_record: "仅依据记录",
     ticket_open: "未关闭",
     ticket_closed: "已关闭",
     repeats,

@@ -112,8 +112,18 @@ fn broken_down(repo: &Repo, path: &Path, spec: &Spec) -> Result<(Vec<Task>, Stri
     let dir = repo.need_work_tree()?;
     let (without, with) = (&["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"][..], &[(MARK, "decompose")][..]);
     let (command, input) = (&spec.command, Some(prompt.as_bytes()));
-    let ran =
-        process::run(&Job { command, dir, without, with, input, log: Some(log), aside: true, leader: None, limit });
+    let ran = process::run(&Job {
+        command,
+        dir,
+        without,
+        only: None,
+        with,
+        input,
+        log: Some(log),
+        aside: true,
+        leader: None,
+        limit,
+    });
     if ran.ending != Ending::Code(0) {
         return Err(Error::refused(
             format!("the agent did not break the document down: {:?}", ran.ending),

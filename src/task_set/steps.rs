@@ -248,6 +248,7 @@ pub fn verify(repo: &Repo, set: &SetState, at: usize, tools: &Tools<'_>) -> Resu
         command: &command,
         dir: &tree.dir,
         without,
+        only: None,
         with,
         input: None,
         log: None,
