@@ -93,8 +93,8 @@ pub struct Spec {
 /// How an iteration ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was recorded; the status at its end.
-    Ended(Box<Status>),
+    /// It was recorded; the status at its end, and what the client said of the turn.
+    Ended(Box<Status>, Box<Report>),
     /// The agent failed without a word; why.
     AgentFailed(String),
     /// The agent could not be started; why.
@@ -182,7 +182,7 @@ pub fn iterate_as(
     }
     record_signal(turn, signal.as_ref())?;
     test_if_due(turn, spec, signal.as_ref())?;
-    end(turn, &ran, &report, driver).map(|s| Outcome::Ended(Box::new(s)))
+    end(turn, &ran, &report, driver).map(|s| Outcome::Ended(Box::new(s), Box::new(report)))
 }
 
 fn limit_reached(turn: &Turn<'_>, spec: &Spec) -> Option<String> {

@@ -152,6 +152,20 @@ fn an_agent_is_held_five_times_and_again_after_its_user_speaks() {
 }
 
 #[test]
+fn a_transcript_of_any_size_or_none_is_never_opened() {
+    let repo = TestRepo::looping();
+    let transcript = repo.root.path().join("transcript.jsonl");
+    fs::File::create(&transcript).unwrap().set_len(100 << 20).unwrap();
+    let cwd = repo.dir.display().to_string();
+    for (turn, path) in [transcript.to_str().unwrap(), "/no/such/transcript", ""].into_iter().enumerate() {
+        let input = json!({"session_id": "s", "turn_id": turn.to_string(), "cwd": cwd, "hook_event_name": "Stop", "transcript_path": path, "stop_hook_active": turn > 0});
+        repo.write("src/lib.rs", &format!("{turn}\n"));
+        let said = hook(&repo, "claude", input.to_string().as_bytes());
+        assert!(said.code == 0 && said.out.starts_with("{\"decision\":\"block\""), "{said:?}");
+    }
+}
+
+#[test]
 fn cursor_is_held_anew_when_its_count_of_continuations_starts_again() {
     let repo = TestRepo::looping();
     let cwd = repo.dir.display().to_string();

@@ -627,3 +627,24 @@ fn notes_in_the_same_push_are_read_from_the_quarantine_where_the_server_trusts_t
     let said = repo.try_git(&both);
     assert_eq!(said.code, 0, "{said:?}");
 }
+
+#[test]
+fn a_signature_is_good_for_its_own_bytes_and_key_only() {
+    let repo = TestRepo::new();
+    if !has_ssh(&repo) {
+        return;
+    }
+    let (own, allowed) = key(&repo, "author", "");
+    let signers = repo.root.path().join("signers");
+    fs::write(&signers, allowed).unwrap();
+    let signed = nav_loop::signature::sign(b"these bytes", Path::new(&own)).unwrap();
+    let signer = |bytes: &[u8], sig: &str| nav_loop::signature::signer(bytes, sig, &signers).unwrap();
+    assert_eq!(signer(b"these bytes", &signed.sig).as_deref(), Some("author@example.com"));
+    assert_eq!(signer(b"other bytes", &signed.sig), None);
+    for bad in ["", "AAAA", "not base64!", &signed.sig[..signed.sig.len() / 2], &"A".repeat(100_000)] {
+        assert_eq!(signer(b"these bytes", bad), None);
+    }
+    assert!(nav_loop::signature::sign(b"x", Path::new("/no/such/key")).is_err());
+    repo.nav(&["start", "x"]).ok();
+    repo.nav(&["attest", "--key", "/no/such/key"]).fails(8, "no recorded test run");
+}

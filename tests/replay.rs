@@ -48,7 +48,8 @@ fn every_verdict_that_was_recorded_is_what_objects_and_stored_inputs_give() {
     let repo = three();
     let said = repo.nav(&["replay", "--json"]).json();
     let events = said["events"].as_array().unwrap();
-    assert!(events.len() >= 4, "{said}");
+    assert!(events.len() >= 6, "{said}");
+    assert_eq!(events.iter().filter(|e| e["what"].as_str().unwrap().starts_with("commit ")).count(), 2, "{said}");
     assert!(events.iter().all(|e| e["differs"].as_array().unwrap().is_empty()), "{said}");
     let only: Vec<&str> = said["record_only"].as_array().unwrap().iter().map(|o| o.as_str().unwrap()).collect();
     assert_eq!(only, ["exit_signal", "marker_created", "tests_passing"], "{said}");
@@ -93,4 +94,24 @@ fn a_tampered_journal_is_named_event_by_event() {
         assert_eq!(said.code, 1, "{words}: {said:?}");
         assert!(said.out.contains(words) && said.out.contains("iteration "), "{words}: {said:?}");
     }
+}
+
+#[test]
+fn a_tampered_line_on_a_commit_is_named_and_a_target_that_moved_on_names_nothing() {
+    let repo = three();
+    let head = repo.head();
+    repo.git(&["switch", "-q", "main"]);
+    repo.git(&["merge", "-q", "--ff-only", "topic"]);
+    repo.git(&["switch", "-q", "topic"]);
+    repo.nav(&["replay"]).ok();
+    let line = repo.note(&head).remove(0).to_string();
+    let forged = line.replace("\"CONTINUE\"", "\"EXIT\"");
+    assert_ne!(line, forged);
+    repo.git(&["notes", "--ref=nav-loop", "add", "-f", "-m", &forged, &head]);
+    let said = repo.nav(&["replay"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.out.contains(&format!("commit {} (event", &head[..7])) && said.out.contains("recorded as EXIT"),
+        "{said:?}"
+    );
 }

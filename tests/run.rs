@@ -134,11 +134,12 @@ fn limits_of_time_and_cost_pause_and_their_totals_survive_resume() {
     assert_eq!(said.code, 6, "{said:?}");
     assert!(said.err.contains("it took longer than 1 s"), "{said:?}");
     let costly = with_agent(
-        r#"echo $n >> src/lib.rs; echo '{"type":"result","subtype":"success","result":"go on","total_cost_usd":0.6}'"#,
+        r#"echo $n >> src/lib.rs; echo '{"type":"result","subtype":"success","result":"go on","total_cost_usd":0.6,"num_turns":4,"permission_denials":[{"tool_name":"Bash"}]}'"#,
     );
     let args = ["--task", "x", "--agent", "claude", "--max-cost", "1"];
     let said = run(&costly, &args);
     assert_eq!((said.code, turns(&costly)), (5, 2), "{said:?}");
+    assert!(said.out.contains(" s · 4 turns") && said.err.contains("did not let it use Bash"), "{said:?}");
     assert_eq!(costly.status()["loop"]["paused_reason"], "limit");
     costly.nav(&["resume", "extend"]).ok();
     assert_eq!(run(&costly, &["--agent", "claude", "--max-cost", "1"]).code, 5);

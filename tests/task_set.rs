@@ -90,6 +90,7 @@ fn eight_tasks_on_two_levels_are_planned_approved_run_verified_and_done() {
     }
     let said = start(&repo, &["PRD.md"], &[], &agent);
     assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.out.matches("/.mino/ is excluded in .git/info/exclude").count(), 1);
     let set = set(&repo);
     assert_eq!((set["status"].as_str(), set["goal_kind"].as_str()), (Some("completed"), Some("set_done")));
     let basis = |key: &str| task(&repo, key)["completion_basis"].as_str().unwrap().to_owned();
@@ -881,4 +882,33 @@ fn an_issue_that_somebody_closed_meanwhile_halts_the_set() {
     assert_eq!(said.code, 6, "{said:?}");
     assert_eq!(task(&repo, "add-two")["blocking_check"], "issue-closed-externally");
     assert_eq!(task(&repo, "add-one")["current_stage"], "done");
+}
+
+#[test]
+fn a_document_below_agent_tasks_goes_to_the_archive_when_the_set_is_done() {
+    let (repo, agent) = with("# nothing\n", AGENT);
+    repo.write(".agent/tasks/TASK-7.md", "## Task: Add one\n\nVerification:\n\n- `test -f one.txt`\n");
+    repo.commit("task");
+    assert_eq!(start(&repo, &[".agent/tasks/TASK-7.md"], &[], &agent).code, 0);
+    let tracked = repo.git(&["ls-files", ".agent"]);
+    assert!(tracked.contains(".agent/tasks/archive/TASK-7.md") && !tracked.contains("tasks/TASK-7.md"), "{tracked}");
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "complete: .agent/tasks/TASK-7.md");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn resume_asks_on_a_terminal_and_takes_the_answer() {
+    let (repo, agent) = with(
+        "## Task: Never\n\nVerification:\n\n- `false`\n\n## Task: Add one\n\nVerification:\n\n- `test -f one.txt`\n",
+        AGENT,
+    );
+    assert_eq!(start(&repo, &["PRD.md"], &[], &agent).code, 6);
+    let line = format!("'{}' task resume {} -- '{agent}'", env!("CARGO_BIN_EXE_git-nav-loop"), id(&repo));
+    let Some(terminal) = Terminal::running(&repo, &line) else { return };
+    let shown = terminal.shows("continue | skip KEY | cancel: ");
+    assert!(shown.contains("Halted: fail_terminal"), "{shown}");
+    terminal.keys(&["-l", "skip never"]);
+    terminal.keys(&["Enter"]);
+    terminal.shows("ended with 0");
+    assert_eq!(set(&repo)["status"], "completed");
 }

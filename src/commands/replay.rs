@@ -6,10 +6,13 @@ use crate::{
     cli::check::ReplayArgs,
     context::Context,
     domain::{
-        event::{Event, IterationEnded, Record},
+        event::{CommitSeen, Event, IterationEnded, Record},
         evidence::{MarkerEvidence, Simplified, TicketEvidence, gather},
         facts::{DirtyPath, Facts, MarkerFile, Target, WorkTree},
+        gate::Verdict,
         indicator::IndicatorState,
+        oid::Oid,
+        phase::Phase,
         state::LoopState,
         status::{Moment, Status, view},
     },
@@ -22,7 +25,8 @@ use crate::{
 
 /// One recorded verdict, against what the objects give.
 struct Replayed {
-    iteration: u32,
+    /// `iteration 3`, or `commit 1a2b3c4`.
+    what: String,
     seq: u64,
     /// What differs, or why it cannot be derived; empty when all is as recorded.
     differs: Vec<String>,
@@ -32,13 +36,22 @@ struct Replayed {
 pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<ExitCode, Error> {
     let repo = Repo::discover()?;
     let (turn, records) = wanted(&repo, args.loop_id.as_deref())?;
-    let replayed: Vec<Replayed> = records
-        .iter()
-        .filter_map(|r| match &r.event {
-            Event::IterationEnded(ended) => Some(replay(&turn, &records, r, ended)),
-            _ => None,
-        })
-        .collect();
+    let mut replayed: Vec<Replayed> = Vec::new();
+    for record in Journal::new(&repo).records_of(&turn.state.id)? {
+        match &record.event {
+            Event::IterationEnded(ended) => replayed.push(replay(&turn, &records, &record, ended)),
+            Event::CommitSeen(CommitSeen { met: Some(met), phase: Some(phase), verdict: Some(verdict), .. }) => {
+                let seen = Seen { head: record.on.clone(), met, phase: *phase, verdict: *verdict };
+                replayed.push(replay_seen(&turn, &records, &record, &seen));
+            }
+            Event::BranchEntered { head, met, phase, verdict, .. } => {
+                let seen = Seen { head: head.clone(), met, phase: *phase, verdict: *verdict };
+                replayed.push(replay_seen(&turn, &records, &record, &seen));
+            }
+            _ => {}
+        }
+    }
+    replayed.sort_by_key(|r| r.seq);
     let same = replayed.iter().all(|r| r.differs.is_empty());
     let code = if same { ExitCode::Done } else { ExitCode::Closed };
     let mut only: Vec<&str> = replayed.iter().flat_map(|r| r.record_only.iter().copied()).collect();
@@ -47,9 +60,7 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<ExitCode, Erro
     if context.json {
         let rows: Vec<Value> = replayed
             .iter()
-            .map(
-                |r| json!({"iteration": r.iteration, "seq": r.seq, "differs": r.differs, "record_only": r.record_only}),
-            )
+            .map(|r| json!({"what": r.what, "seq": r.seq, "differs": r.differs, "record_only": r.record_only}))
             .collect();
         let said =
             json!({"v": 1, "loop_id": turn.state.id, "events": rows, "record_only": only, "exit_code": code.number()});
@@ -57,7 +68,7 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<ExitCode, Erro
         return Ok(code);
     }
     for row in replayed.iter().filter(|r| !r.differs.is_empty()) {
-        context.say(&format!("iteration {} (event {}): {}", row.iteration, row.seq, visible(&row.differs.join("; "))));
+        context.say(&format!("{} (event {}): {}", row.what, row.seq, visible(&row.differs.join("; "))));
     }
     let p = context.language.phrases();
     context.say(&(p.replay_same)(replayed.iter().filter(|r| r.differs.is_empty()).count()));
@@ -89,27 +100,7 @@ fn wanted<'r>(repo: &'r Repo, id: Option<&str>) -> Result<(Turn<'r>, Vec<Record>
 }
 
 fn replay(turn: &Turn<'_>, records: &[Record], event: &Record, ended: &IterationEnded) -> Replayed {
-    let (iteration, seq) = (ended.iteration, event.seq);
-    match derive(turn, records, event, ended) {
-        Err(why) => Replayed { iteration, seq, differs: vec![why], record_only: Vec::new() },
-        Ok((facts, state, status)) => {
-            let differs = differences(ended, &status);
-            Replayed { iteration, seq, differs, record_only: record_only(&facts, &state, &status) }
-        }
-    }
-}
-
-/// The status at that moment: objects as they are, the journal up to the event, and the inputs that it stored.
-fn derive(
-    turn: &Turn<'_>,
-    records: &[Record],
-    event: &Record,
-    ended: &IterationEnded,
-) -> Result<(Facts, LoopState, Status), String> {
-    let before: Vec<Record> = records.iter().filter(|r| r.seq < event.seq).cloned().collect();
-    let state = LoopState::fold(before, &turn.state.id).ok_or("the journal has no start before it")?;
-    let target = ended.target_oid.clone().zip(state.started.target.clone()).map(|(id, name)| Target { name, id });
-    let range = Range { anchor: turn.pointer.anchor.clone(), head: ended.head.clone(), target };
+    let (what, seq) = (format!("iteration {}", ended.iteration), event.seq);
     let work_tree = match ended.dirty {
         None => WorkTree::NotLooked,
         Some(n) => WorkTree::Looked {
@@ -117,11 +108,96 @@ fn derive(
             docs: Vec::new(),
         },
     };
-    let disk = MarkerFile { path: "on disk".into(), names: Some(state.id.clone()), blob: None, own: false };
-    let disk = if ended.disk_marker { vec![disk] } else { Vec::new() };
-    let facts = turn.observe_range(&range, &state, work_tree, disk);
+    let disk = MarkerFile { path: "on disk".into(), names: Some(turn.state.id.clone()), blob: None, own: false };
+    let at = At {
+        head: &ended.head,
+        target: ended.target_oid.clone(),
+        work_tree,
+        disk: if ended.disk_marker { vec![disk] } else { Vec::new() },
+        moment: Moment::IterationEnd,
+    };
+    match derive(turn, records, event, at) {
+        Err(why) => Replayed { what, seq, differs: vec![why], record_only: Vec::new() },
+        Ok((facts, state, status)) => {
+            let differs = differences(ended, &status);
+            Replayed { what, seq, differs, record_only: record_only(&facts, &state, &status) }
+        }
+    }
+}
+
+/// What a hook found at a commit, or at the entry of a branch.
+struct Seen<'a> {
+    head: Oid,
+    met: &'a str,
+    phase: Phase,
+    verdict: Verdict,
+}
+
+/// A hook's line does not store where the target stood; each place that is recorded near it is tried, and what is there now.
+fn replay_seen(turn: &Turn<'_>, records: &[Record], event: &Record, seen: &Seen<'_>) -> Replayed {
+    let (what, seq) = (format!("commit {}", seen.head.short()), event.seq);
+    let ends = |r: &&Record| matches!(&r.event, Event::IterationEnded(e) if e.head == seen.head && r.seq > event.seq);
+    let moment =
+        if records.iter().any(|r| ends(&r) && r.seq == event.seq + 1) { Moment::IterationEnd } else { Moment::Between };
+    let mut targets: Vec<Option<Oid>> = vec![None, current_target(turn)];
+    for record in records {
+        if let Event::IterationEnded(ended) = &record.event {
+            targets.push(ended.target_oid.clone());
+        }
+    }
+    targets.sort();
+    targets.dedup();
+    let mut differs = Vec::new();
+    for target in targets {
+        let at = At { head: &seen.head, target, work_tree: WorkTree::NotLooked, disk: Vec::new(), moment };
+        differs = match derive(turn, records, event, at) {
+            Err(why) => vec![why],
+            Ok((.., status)) => seen_differences(seen, &status),
+        };
+        if differs.is_empty() {
+            break;
+        }
+    }
+    Replayed { what, seq, differs, record_only: Vec::new() }
+}
+
+fn current_target(turn: &Turn<'_>) -> Option<Oid> {
+    crate::git::target::resolve(turn.repo, turn.state.started.target.as_deref()).ok().flatten().map(|t| t.id)
+}
+
+fn seen_differences(seen: &Seen<'_>, status: &Status) -> Vec<String> {
+    let pairs = [
+        ("the verdict", seen.verdict.name().to_owned(), status.gate.verdict.name().to_owned()),
+        ("the phase", seen.phase.name().to_owned(), status.phase.name().to_owned()),
+        ("what is met", seen.met.to_owned(), status.indicators.letters()),
+    ];
+    let differ = pairs.into_iter().filter(|(_, recorded, derived)| recorded != derived);
+    differ.map(|(what, r, d)| format!("{what} is recorded as {r}, and the objects give {d}")).collect()
+}
+
+/// The inputs of a verdict that are no objects.
+struct At<'a> {
+    head: &'a Oid,
+    target: Option<Oid>,
+    work_tree: WorkTree,
+    disk: Vec<MarkerFile>,
+    moment: Moment,
+}
+
+/// The status at that moment: objects as they are, the journal up to the event, and the inputs that it stored.
+fn derive(
+    turn: &Turn<'_>,
+    records: &[Record],
+    event: &Record,
+    at: At<'_>,
+) -> Result<(Facts, LoopState, Status), String> {
+    let before: Vec<Record> = records.iter().filter(|r| r.seq < event.seq).cloned().collect();
+    let state = LoopState::fold(before, &turn.state.id).ok_or("the journal has no start before it")?;
+    let target = at.target.zip(state.started.target.clone()).map(|(id, name)| Target { name, id });
+    let range = Range { anchor: turn.pointer.anchor.clone(), head: at.head.clone(), target };
+    let facts = turn.observe_range(&range, &state, at.work_tree, at.disk);
     let facts = facts.map_err(|e| format!("it cannot be derived again: {}", e.message))?;
-    let status = view(&facts, &state, Moment::IterationEnd);
+    let status = view(&facts, &state, at.moment);
     Ok((facts, state, status))
 }
 

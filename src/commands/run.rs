@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     agent::{
-        last_message::Client,
+        last_message::{Client, Report},
         process,
         usage_limit::{self, Clock, Reset},
     },
@@ -179,9 +179,9 @@ impl Run<'_> {
     fn iteration(&mut self, turn: &mut Turn<'_>) -> Result<Option<ExitCode>, Error> {
         let began = std::time::Instant::now();
         match driver::iterate_as(turn, self.spec, self.context.language, &self.untouched, Driver::Run)? {
-            Outcome::Ended(status) => {
+            Outcome::Ended(status, report) => {
                 (self.failures, self.waits) = (0, 0);
-                self.show(&status, began.elapsed());
+                self.show(&status, &report, began.elapsed());
                 if status.gate.is_open() {
                     return finish(self.context, turn, &status).map(Some);
                 }
@@ -239,14 +239,19 @@ impl Run<'_> {
     }
 
     /// The block, the verdict, and one line with the time the iteration took.
-    fn show(&mut self, status: &Status, took: Duration) {
+    fn show(&mut self, status: &Status, report: &Report, took: Duration) {
         let language = self.context.language;
         if status.show_block {
             self.context.print(&text::status_block(language, status));
             self.context.say_verdict(&language.verdict_line(status), status.gate.verdict);
         }
         let line = text::one_line(language, status);
-        self.context.say(&format!("{} · {} s", line.trim_end(), took.as_secs()));
+        let turns = report.turns.map_or_else(String::new, |n| format!(" · {n} turns"));
+        self.context.say(&format!("{} · {} s{turns}", line.trim_end(), took.as_secs()));
+        if !report.denied.is_empty() {
+            let tools = visible(&report.denied.join(", "));
+            self.context.warn(&format!("the agent's client did not let it use {tools}: allow that in its settings"));
+        }
         if let Some(file) = status.task_changed.as_ref().filter(|_| !self.said_changed) {
             self.said_changed = true;
             self.context.warn(&(language.phrases().task_changed)(&visible(file)));

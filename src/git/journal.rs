@@ -176,6 +176,18 @@ impl<'r> Journal<'r> {
         Ok(sets)
     }
 
+    /// Every record of loop `loop_id`, on whatever object it stands.
+    pub fn records_of(&self, loop_id: &str) -> Result<Vec<Record>, GitError> {
+        let mut records = Vec::new();
+        for (on, blob) in self.list()? {
+            let Some(text) = self.repo.blob(&blob, super::notes_tree::NOTE_LIMIT)? else { continue };
+            if text.windows(loop_id.len()).any(|w| w == loop_id.as_bytes()) {
+                records.extend(self.read(&on)?.records.into_iter().filter(|r| r.loop_id == loop_id));
+            }
+        }
+        Ok(records)
+    }
+
     /// Takes events with the ids in `drop` out of the note on `anchor` and records how many. Asked for explicitly; the
     /// only place where an event leaves a note.
     pub fn compact(

@@ -78,6 +78,14 @@ pub fn question(language: Language) -> &'static str {
     language.pick("Approve and start Loop? (yes / edit / cancel) ", "批准并启动 Loop？(yes / edit / cancel) ")
 }
 
+/// That the mirror is no change of anybody's.
+pub fn excluded(language: Language) -> &'static str {
+    language.pick(
+        "/.mino/ is excluded in .git/info/exclude; git nav-loop uninstall takes that out.",
+        "/.mino/ 已写入 .git/info/exclude；git nav-loop uninstall 会将其取出。",
+    )
+}
+
 /// How a plan is edited.
 pub fn edit_help(language: Language) -> &'static str {
     language.pick(

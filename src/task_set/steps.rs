@@ -122,7 +122,7 @@ fn iterations(turn: &mut Turn<'_>, spec: &Spec, tools: &Tools<'_>, untouched: &H
     let mut failures = 0;
     loop {
         match driver::iterate_as(turn, spec, tools.context.language, untouched, Driver::Task)? {
-            Outcome::Ended(status) => {
+            Outcome::Ended(status, _) => {
                 failures = 0;
                 let line = crate::render::text::one_line(tools.context.language, &status);
                 tools.context.say(line.trim_end());

@@ -11,6 +11,8 @@ pub(super) fn read(stdout: &str) -> Option<Report> {
         cost_micros: result["total_cost_usd"].as_f64().map(|usd| (usd * 1e6).round() as u64),
         session: text(&result["session_id"]),
         error: failed.then(|| why(&result)),
+        turns: result["num_turns"].as_u64(),
+        denied: denied(&result),
         limit: None,
     })
 }
@@ -19,4 +21,13 @@ pub(super) fn read(stdout: &str) -> Option<Report> {
 fn why(result: &serde_json::Value) -> String {
     let sort = text(&result["subtype"]).filter(|s| s.starts_with("error"));
     sort.or_else(|| text(&result["result"])).unwrap_or_else(|| "error".to_owned()).chars().take(300).collect()
+}
+
+fn denied(result: &serde_json::Value) -> Vec<String> {
+    let tools = result["permission_denials"].as_array().into_iter().flatten();
+    let mut names: Vec<String> = tools.filter_map(|d| text(&d["tool_name"])).collect();
+    names.sort();
+    names.dedup();
+    names.truncate(20);
+    names
 }

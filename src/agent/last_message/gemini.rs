@@ -10,6 +10,8 @@ pub(super) fn read(stdout: &str) -> Option<Report> {
         cost_micros: None,
         session: text(&answer["session_id"]),
         error: text(&answer["error"]["message"]),
+        turns: None,
+        denied: Vec::new(),
         limit: None,
     })
 }

@@ -13,6 +13,8 @@ pub(super) fn read(stdout: &str) -> Option<Report> {
         cost_micros: info["model_stats"]["instance_cost"].as_f64().map(|usd| (usd * 1e6).round() as u64),
         session: None,
         error: status.filter(|s| s != "Submitted"),
+        turns: info["model_stats"]["api_calls"].as_u64(),
+        denied: Vec::new(),
         limit: None,
     })
 }

@@ -44,6 +44,10 @@ pub struct Report {
     pub session: Option<String>,
     /// Why the turn failed, where the client says that it did.
     pub error: Option<String>,
+    /// How many turns the agent took.
+    pub turns: Option<u64>,
+    /// Tools that its client did not let it use.
+    pub denied: Vec<String>,
     /// The usage limit that the client ran into.
     pub limit: Option<Reset>,
 }
@@ -111,13 +115,14 @@ mod tests {
         let claude = concat!(
             "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s1\"}\n",
             "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"working\"}]}}\n",
-            "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"all done\",\"session_id\":\"s1\",\"total_cost_usd\":0.0125}\n",
+            "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"all done\",\"session_id\":\"s1\",\"total_cost_usd\":0.0125,\"num_turns\":7,\"permission_denials\":[{\"tool_name\":\"Edit\"},{\"tool_name\":\"Bash\"},{\"tool_name\":\"Bash\"}]}\n",
         );
         let report = Client::Claude.read(claude);
         assert_eq!(
             (report.message.as_str(), report.cost_micros, report.session.as_deref()),
             ("all done", Some(12_500), Some("s1"))
         );
+        assert_eq!((report.turns, report.denied), (Some(7), vec!["Bash".to_owned(), "Edit".to_owned()]));
         let codex = concat!(
             "{\"type\":\"thread.started\",\"thread_id\":\"t1\"}\n",
             "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"first\"}}\n",

@@ -12,7 +12,7 @@ use crate::{
     },
     error::{Error, ErrorKind},
     exit_code::ExitCode,
-    git::repo::Repo,
+    git::{exclude, repo::Repo},
     render::task_set as words,
     task_set::{
         lease,
@@ -62,6 +62,9 @@ pub(super) fn run(context: &Context, args: &NewSetArgs) -> Result<ExitCode, Erro
     }
     let test_command = crate::config::find(&repo, flags.clone())?.settings.test_command;
     let how = Beginning { approved_by: who.to_owned(), push: args.push, test_command };
+    if exclude::add(&repo, &lease::main_tree(&repo)?)? && !context.json {
+        context.say(words::excluded(context.language));
+    }
     let mut store = Store::begin(&repo, &id, &plan, how)?;
     go(context, &mut store, &spec, &flags)
 }

@@ -129,3 +129,70 @@ fn the_revision_is_the_documented_digest() {
     let canonical = "## Task: A\n\n- [ ] one\n\n---\n[{\"checks\":[],\"depends_on\":[],\"executability\":\"auto\",\"shape\":\"leaf\",\"task_key\":\"a\",\"title\":\"A\",\"type\":\"task\"}]";
     assert_eq!(read_md(text)[0].spec_revision, crate::domain::evidence::sha256_hex(canonical)[..8]);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    /// Documents put together from everything that means something: nothing panics, keys stay plain and distinct.
+    #[test]
+    fn any_document_is_read_or_refused(
+        pieces in proptest::collection::vec(0usize..PIECES.len(), 0..40),
+        indents in proptest::collection::vec(0usize..6, 40),
+    ) {
+        let lines = pieces.iter().zip(indents).map(|(p, indent)| format!("{}{}\n", " ".repeat(indent), PIECES[*p]));
+        let text: String = lines.collect();
+        for name in ["x.md", "prd.json"] {
+            let Ok(tasks) = read(name, &text) else { continue };
+            let keys: std::collections::HashSet<&String> = tasks.iter().map(|t| &t.task_key).collect();
+            proptest::prop_assert_eq!(keys.len(), tasks.len());
+            for task in &tasks {
+                let plain = task.task_key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+                proptest::prop_assert!(plain && (1..=64).contains(&task.task_key.len()), "{}", task.task_key);
+                proptest::prop_assert!(task.depends_on.iter().all(|d| keys.contains(d)));
+                proptest::prop_assert!(task.parent.as_ref().is_none_or(|p| keys.contains(p)));
+            }
+        }
+        drop(nodes(&text, &text));
+    }
+}
+
+const PIECES: &[&str] = &[
+    "## Task: a",
+    "### Task 2: b",
+    "#### 任务：丙",
+    "## Task 1.1: a",
+    "# Tasks",
+    "## TODO:",
+    "- [ ] x",
+    "- [x] y (manual)",
+    "* z",
+    "Depends on: a",
+    "依赖：丙、b",
+    "**Depends on:** Task 2",
+    "Depends on:",
+    "Verification",
+    "### 验证",
+    "Verification: `true`",
+    "```sh",
+    "```",
+    "`cmd`",
+    "Type: Docs",
+    "Target files: a, b",
+    "<!--",
+    "-->",
+    "<div>",
+    "> quote",
+    "1. one",
+    "",
+    "",
+    "text",
+    "| a | b |",
+    "{\"userStories\":[{\"title\":\"a\"}]}",
+    "## ",
+    "##",
+    "\u{feff}",
+    "Task: x",
+    "---",
+    "[{\"title\":\"a\"}]",
+    "\\# Task: no",
+];
