@@ -3,11 +3,11 @@
 //! In: which commits, whose records are believed. Out: the status by the same rules as everywhere, findings, and who
 //! vouches. Whatever cannot be read is an error that fails closed.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    path::PathBuf,
-    time::Duration,
-};
+mod evidence;
+
+use evidence::Evidence;
+
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 use bstr::ByteSlice;
 
@@ -16,11 +16,10 @@ use crate::{
     config::{self, Flags},
     domain::{
         check::{
-            attestation,
             ci::Asked,
             finding::{self, ChangedFile, Finding, Rule},
         },
-        event::{CommitSeen, Driver, Event, LoopStarted, Record},
+        event::{Driver, Event, LoopStarted, Record},
         facts::{Facts, NetChange, Target, WorkTree},
         oid::Oid,
         path_rules::PathRules,
@@ -32,14 +31,12 @@ use crate::{
     error::{Error, ErrorKind},
     git::{
         history::{Range, Reader},
-        notes_at::NotesAt,
         program::REPOSITORY_VARIABLES,
         range::{self, cuts},
         repo::Repo,
         target::remote_slug,
         work_tree::CleanTree,
     },
-    signature,
 };
 
 /// Files of this size and less are looked into.
@@ -282,105 +279,6 @@ fn record(facts: &Facts, event: Event, id: &str) -> Record {
 
 fn push_run(state: &mut LoopState, run: TestRun) {
     state.runs.push(crate::domain::state::Dated { at: String::new(), seq: u64::MAX, what: run });
-}
-
-/// Which records count, and what else the notes tell.
-struct Evidence {
-    records: Vec<Record>,
-    vouched_by: Vec<Voucher>,
-    unvouched: usize,
-    has_notes: bool,
-    noted: HashSet<Oid>,
-}
-
-impl Evidence {
-    fn of(repo: &Repo, facts: &Facts, terms: &Terms) -> Result<Self, Error> {
-        let none = || Self {
-            records: Vec::new(),
-            vouched_by: Vec::new(),
-            unvouched: 0,
-            has_notes: false,
-            noted: HashSet::new(),
-        };
-        let Some(tip) = &terms.notes else { return Ok(none()) };
-        let mends = "git fetch origin '+refs/notes/nav-loop:refs/notes/nav-loop'";
-        let unreadable = |e: crate::git::GitError| cannot(format!("the notes cannot be read: {e}"), mends);
-        let mut notes = NotesAt::open(repo, tip).map_err(unreadable)?;
-        let mut loops: HashSet<(String, Oid)> = HashSet::new();
-        let mut noted = HashSet::new();
-        for commit in &facts.own {
-            for record in notes.read(&commit.id).map_err(unreadable)?.records {
-                if let Event::CommitSeen(CommitSeen { anchor, .. }) = record.event {
-                    loops.insert((record.loop_id, anchor));
-                    noted.insert(commit.id.clone());
-                }
-            }
-        }
-        for record in notes.read(&facts.anchor).map_err(unreadable)?.records {
-            if matches!(record.event, Event::LoopStarted(_)) {
-                loops.insert((record.loop_id, facts.anchor.clone()));
-            }
-        }
-        let mut records = Vec::new();
-        for (id, anchor) in loops {
-            let of_loop = notes.read(&anchor).map_err(unreadable)?.records;
-            records.extend(of_loop.into_iter().filter(|r| r.loop_id == id));
-        }
-        records.sort_by(|a, b| (&a.at, a.seq, &a.id).cmp(&(&b.at, b.seq, &b.id)));
-        let mut evidence = Self { has_notes: true, noted, ..none() };
-        evidence.believe(repo, facts, terms, records)?;
-        Ok(evidence)
-    }
-
-    fn believe(&mut self, repo: &Repo, facts: &Facts, terms: &Terms, records: Vec<Record>) -> Result<(), Error> {
-        let tree = range::tree(repo, &facts.head)?;
-        let mut vouched: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut signed: Vec<Record> = Vec::new();
-        if let Some(allowed) = &terms.allowed_signers {
-            for record in &records {
-                let Event::Attested { envelope_blob, .. } = &record.event else { continue };
-                let text = repo.blob(envelope_blob, TEXT_LIMIT)?.unwrap_or_default();
-                let Some(envelope) = attestation::open(&String::from_utf8_lossy(&text)) else { continue };
-                let bytes = attestation::signed_bytes(&envelope.statement);
-                let mut signer = None;
-                for sig in &envelope.signatures {
-                    signer = signer.or(signature::signer(&bytes, sig, allowed)?);
-                }
-                let (Some(signer), Some(said)) = (signer, attestation::vouched(&envelope.statement)) else { continue };
-                for record in said.records {
-                    // A test or a signal holds for its code, wherever it stands; the others for the tree they were signed on.
-                    let bound = matches!(record.event, Event::TestsRan(_) | Event::SignalGiven(_));
-                    if is_evidence(&record) && (bound || said.tree == tree.as_str()) {
-                        vouched.entry(signer.clone()).or_default().push(kind(&record));
-                        signed.push(record);
-                    }
-                }
-            }
-        }
-        let trusted: Vec<Record> = records.into_iter().filter(is_evidence).collect();
-        let known: HashSet<&String> = signed.iter().map(|r| &r.id).collect();
-        self.unvouched = if terms.trust_notes { 0 } else { trusted.iter().filter(|r| !known.contains(&r.id)).count() };
-        self.records = if terms.trust_notes { trusted } else { signed };
-        self.vouched_by = vouched.into_iter().map(|(signer, records)| Voucher { signer, records }).collect();
-        Ok(())
-    }
-}
-
-/// Whether a record may speak for an indicator or a signal.
-fn is_evidence(record: &Record) -> bool {
-    matches!(
-        record.event,
-        Event::TestsRan(_)
-            | Event::SignalGiven(_)
-            | Event::IndicatorRecorded { .. }
-            | Event::MarkerCreated { .. }
-            | Event::TicketChecked { .. }
-    )
-}
-
-fn kind(record: &Record) -> String {
-    let value = serde_json::to_value(&record.event).unwrap_or_default();
-    value["type"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Runs the test command on a clean checkout of the judged tree, with an environment that holds no secret.

@@ -4,7 +4,7 @@
 //! out of here; nothing reads it again for that loop.
 #![expect(clippy::disallowed_methods, reason = "this file reads the environment")]
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use serde_json::{Map, Value};
 
@@ -197,6 +197,23 @@ fn read_text(key: &str, text: &str, shape: Shape, place: &str) -> Result<Value, 
             Ok(items.map(Value::from).collect::<Vec<_>>().into())
         }
     }
+}
+
+/// The agent: what was typed after `--`, else git config's `navLoop.agentCommand` or the environment's.
+pub fn agent(repo: &Repo, words: &[String], usage: &str) -> Result<CommandSpec, Error> {
+    match words {
+        [] => agent_command(repo).map(CommandSpec::Shell).ok_or_else(|| {
+            Error::usage("no agent is given", format!("{usage} -- claude -p, or git config navLoop.agentCommand"))
+        }),
+        words => Ok(CommandSpec::Argv(words.to_vec())),
+    }
+}
+
+/// A time typed after `flag`.
+pub fn time(flag: &str, typed: &str) -> Result<Duration, Error> {
+    let seconds = parse_duration(typed).filter(|s| *s > 0);
+    let off = || Error::usage(format!("{flag} {typed:?} is no time"), "write seconds, or 90s, 15m, 2h");
+    seconds.map(Duration::from_secs).ok_or_else(off)
 }
 
 /// Seconds, or `90s`, `15m`, `2h`.

@@ -5,17 +5,18 @@
 #![expect(clippy::disallowed_methods, reason = "this file starts the user's programs")]
 
 mod leader;
+mod tail;
 
 pub use leader::{end_leftover, start_time};
+use tail::Tail;
 
 use std::{
-    collections::VecDeque,
     fs::File,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
         mpsc,
     },
@@ -149,34 +150,6 @@ pub fn run(job: &Job<'_>) -> Ran {
     readers.into_iter().flatten().for_each(|r| drop(r.join()));
     let ending = ending.unwrap_or_else(|| status.map_or_else(|e| Ending::CannotStart(e.to_string()), ended));
     Ran { ending, took: began.elapsed(), tail: tail.text(), stdout: end.text() }
-}
-
-/// The end of what was printed, at most `limit` bytes of it.
-#[derive(Debug, Clone)]
-struct Tail {
-    limit: usize,
-    kept: Arc<Mutex<VecDeque<u8>>>,
-}
-
-impl Tail {
-    fn new(limit: usize) -> Self {
-        Self { limit, kept: Arc::default() }
-    }
-
-    fn add(&self, bytes: &[u8]) {
-        let Ok(mut kept) = self.kept.lock() else { return };
-        kept.extend(bytes);
-        let excess = kept.len().saturating_sub(self.limit);
-        kept.drain(..excess);
-    }
-
-    /// Takes what is kept.
-    fn text(&self) -> String {
-        let Ok(mut kept) = self.kept.lock() else { return String::new() };
-        let text = String::from_utf8_lossy(kept.make_contiguous()).into_owned();
-        *kept = VecDeque::new();
-        text
-    }
 }
 
 fn prepare(job: &Job<'_>) -> Command {

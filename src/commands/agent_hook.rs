@@ -5,7 +5,7 @@ use std::{io::Read, panic::catch_unwind};
 use crate::{
     agent::stop_hook::{self, Happened, HookClient, Input},
     begin::{Options, Task, begin},
-    cli::AgentHookArgs,
+    cli::run::AgentHookArgs,
     completion,
     config::{self, Flags},
     context::{COMMAND_PATIENCE, Context, is_switched_off, now_millis, writer},

@@ -14,13 +14,12 @@ use crate::{
         usage_limit::{self, Clock, Reset},
     },
     begin::{Options, Task, begin},
-    cli::RunArgs,
+    cli::run::RunArgs,
     completion::complete,
-    config::{self, parse_duration},
+    config,
     context::{COMMAND_PATIENCE, Context, driver_mark, now_millis, writer},
     domain::{
         event::{Driver, Event, PauseReason},
-        settings::CommandSpec,
         state::LoopStatus,
         status::{Moment, Status},
     },
@@ -96,19 +95,9 @@ fn task(top: &std::path::Path, args: &RunArgs) -> Result<Task, Error> {
 }
 
 fn spec(repo: &Repo, args: &RunArgs) -> Result<Spec, Error> {
-    let command = match args.command.as_slice() {
-        [] => config::agent_command(repo).map(CommandSpec::Shell).ok_or_else(|| {
-            Error::usage("no agent is given", "git nav-loop run -- claude -p, or git config navLoop.agentCommand")
-        })?,
-        words => CommandSpec::Argv(words.to_vec()),
-    };
+    let command = config::agent(repo, &args.command, "git nav-loop run")?;
     let program = command.to_string().split_whitespace().next().unwrap_or_default().to_owned();
-    let time = |flag: &str, typed: &Option<String>| -> Result<Option<Duration>, Error> {
-        let Some(typed) = typed else { return Ok(None) };
-        let seconds = parse_duration(typed).filter(|s| *s > 0);
-        let off = || Error::usage(format!("{flag} {typed:?} is no time"), "write seconds, or 90s, 15m, 2h");
-        seconds.map(|s| Some(Duration::from_secs(s))).ok_or_else(off)
-    };
+    let time = |flag: &str, typed: &Option<String>| typed.as_ref().map(|t| config::time(flag, t)).transpose();
     if args.max_cost.is_some_and(|c| !c.is_finite() || c <= 0.0) {
         return Err(Error::usage("--max-cost is no amount", "write US dollars, e.g. 2.50"));
     }

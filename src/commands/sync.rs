@@ -1,10 +1,10 @@
 //! `sync`: exchanges the journal with a remote. Never inside a git hook; the user's own pushes are never touched.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::{
     cli::check::SyncArgs,
-    config::parse_duration,
+    config,
     context::{COMMAND_PATIENCE, Context, variable, writer},
     error::{Error, ErrorKind},
     exit_code::ExitCode,
@@ -29,9 +29,7 @@ pub(super) fn run(context: &Context, args: &SyncArgs) -> Result<ExitCode, Error>
             "git remote -v",
         ));
     }
-    let seconds = parse_duration(&args.timeout).filter(|s| *s > 0);
-    let off = || Error::usage(format!("--timeout {:?} is no time", args.timeout), "write seconds, or 90s, 15m, 2h");
-    let deadline = Instant::now() + Duration::from_secs(seconds.ok_or_else(off)?);
+    let deadline = Instant::now() + config::time("--timeout", &args.timeout)?;
     let writer = writer("sync", COMMAND_PATIENCE);
     Journal::new(&repo).catch_up(&writer)?;
     let synced = exchange::sync(&repo, &args.remote, &writer, deadline).map_err(|r| refused(&args.remote, r))?;

@@ -38,28 +38,12 @@ pub(super) fn run(context: &Context, args: TaskArgs) -> Result<ExitCode, Error> 
 
 /// How the agent is started, and the flags of each task's loop.
 fn agent(repo: &Repo, args: &DriveArgs, needed: bool) -> Result<(Spec, Flags), Error> {
-    let command = match args.command.as_slice() {
-        [] => config::agent_command(repo).map(CommandSpec::Shell),
-        words => Some(CommandSpec::Argv(words.to_vec())),
-    };
-    let command = match command {
-        Some(command) => command,
-        None if !needed => CommandSpec::Argv(Vec::new()),
-        None => {
-            let hint = "git nav-loop task … -- claude -p, or git config navLoop.agentCommand";
-            return Err(Error::usage("no agent is given", hint));
-        }
+    let command = match config::agent(repo, &args.command, "git nav-loop task …") {
+        Err(_) if !needed => CommandSpec::Argv(Vec::new()),
+        found => found?,
     };
     let program = command.to_string().split_whitespace().next().unwrap_or_default().to_owned();
-    let timeout = match &args.iteration_timeout {
-        None => None,
-        Some(typed) => {
-            let seconds = config::parse_duration(typed).filter(|s| *s > 0);
-            let off =
-                || Error::usage(format!("--iteration-timeout {typed:?} is no time"), "write seconds, or 90s, 15m, 2h");
-            Some(std::time::Duration::from_secs(seconds.ok_or_else(off)?))
-        }
-    };
+    let timeout = args.iteration_timeout.as_ref().map(|t| config::time("--iteration-timeout", t)).transpose()?;
     let spec = Spec {
         client: args.agent.unwrap_or_else(|| Client::of_program(&program)),
         command,

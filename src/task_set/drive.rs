@@ -17,6 +17,7 @@ use crate::{
     error::{Error, ErrorKind},
     render::{task_set as words, visible::visible},
     task_set::{
+        finish,
         steps::{self, Tools},
         store::Store,
     },
@@ -66,7 +67,7 @@ fn end(store: &mut Store<'_>, context: &Context, any_done: bool) -> Result<(), E
     if !any_done {
         return store.append(vec![Event::SetCancelled { who: "nav-loop".to_owned() }]);
     }
-    for path in steps::finish(store.repo, &store.set)? {
+    for path in finish::finish(store.repo, &store.set)? {
         context.say(&path);
     }
     store.append(vec![Event::SetCompleted {}])

@@ -4,7 +4,9 @@
 //! verifies and checks up one task, `drive` goes round until the goal is reached or something halts it.
 
 pub mod drive;
+pub mod finish;
 pub mod lease;
 pub mod resolve;
+mod run_lock;
 pub mod steps;
 pub mod store;

@@ -2,13 +2,13 @@
 //!
 //! In: a set, a task, how the agent is started. Out: the outcome for the journal. The agent is believed nothing.
 
-use std::{collections::HashSet, path::PathBuf, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use crate::{
     agent::process::{self, Ending, Job},
     begin::{self, Options},
     config::{self, Flags},
-    context::{COMMAND_PATIENCE, Context, now, writer},
+    context::{COMMAND_PATIENCE, Context, writer},
     domain::{
         event::{Driver, Event},
         path_rules::PathClass,
@@ -26,21 +26,21 @@ use crate::{
     error::{Error, ErrorKind},
     git::{
         commit,
-        history::goes_through_link,
         lock::Lock,
         loops,
         program::{Git, REPOSITORY_VARIABLES},
         repo::Repo,
         work_tree::CleanTree,
     },
-    task_set::{lease::main_tree, resolve, store::Store},
+    task_set::{
+        lease::main_tree,
+        resolve,
+        run_lock::{RunLock, Untouched},
+    },
     tracker,
     turn::Turn,
 };
 
-/// The lock of a run, below the top of the main work tree; the public skills look at it, too.
-const RUN_LOCK: &str = ".mino/run.lock";
-const RUN_LOCK_STALE_SECONDS: i64 = 2 * 3_600;
 /// Failures of the agent in a row that block the task.
 const FAILURES: u32 = 3;
 
@@ -91,30 +91,6 @@ pub fn run(repo: &Repo, set: &SetState, at: usize, tools: &Tools<'_>) -> Result<
         untouched.forget();
     }
     ran
-}
-
-/// What lay untracked before the agent of a task was first started: never committed. It is kept on disk until the run is
-/// over, so that what the agent of a killed or interrupted driver made does not become somebody else's.
-struct Untouched {
-    paths: HashSet<String>,
-    file: PathBuf,
-}
-
-impl Untouched {
-    fn of(repo: &Repo, set: &SetState, task: &Task) -> Result<Self, Error> {
-        let file = repo.state_dir().join("sets").join(format!("{}-{}.untracked", set.id, task.task_key));
-        let kept = std::fs::read_to_string(&file).ok().and_then(|text| serde_json::from_str(&text).ok());
-        let paths: HashSet<String> = match kept {
-            Some(paths) => paths,
-            None => commit::untracked(repo)?.into_iter().collect(),
-        };
-        loops::write_file(&file, &serde_json::to_string(&paths).unwrap_or_default())?;
-        Ok(Self { paths, file })
-    }
-
-    fn forget(&self) {
-        drop(std::fs::remove_file(&self.file));
-    }
 }
 
 /// Goes round the inner loop. It ends in `loop_completed`, or is closed as it stands: verify judges what is there.
@@ -313,102 +289,6 @@ fn closes_on_done(repo: &Repo) -> bool {
     let text = std::fs::read_to_string(top.join(".mino/config.yml")).unwrap_or_default();
     let config: serde_json::Value = serde_saphyr::from_str(&text).unwrap_or_default();
     config["issue"]["close_on_done"] != "manual"
-}
-
-/// What ends a completed set: its document goes to the archive, and one marker says that it is done.
-pub fn finish(repo: &Repo, set: &SetState) -> Result<Vec<String>, Error> {
-    let top = repo.need_work_tree()?.to_owned();
-    let mut moved = Vec::new();
-    if let Some(name) =
-        set.plan.file.as_deref().and_then(|f| f.strip_prefix(".agent/tasks/")).filter(|n| !n.contains('/'))
-    {
-        let (from, to) = (format!(".agent/tasks/{name}"), format!(".agent/tasks/archive/{name}"));
-        let (old, new) = (top.join(&from), top.join(&to));
-        let plain = !goes_through_link(&top, &old) && !goes_through_link(&top, &new);
-        if plain && old.is_file() && !new.exists() {
-            std::fs::create_dir_all(top.join(".agent/tasks/archive"))
-                .and_then(|()| std::fs::rename(&old, &new))
-                .map_err(|e| Error::refused(format!("{to}: {e}"), "make it writable"))?;
-            moved.extend([from, to]);
-        }
-    }
-    let marker = crate::git::marker_file::write_text(repo, &now(), &set.id, &marker_text(set))?;
-    moved.push(marker);
-    let rules = crate::domain::path_rules::PathRules::new(&Settings::default(), None);
-    let open = commit::uncommitted(repo, |_| true, &rules)?;
-    let to_commit: Vec<String> = moved.iter().filter(|p| open.contains(p)).cloned().collect();
-    if !to_commit.is_empty() {
-        commit::commit(repo, &to_commit, &format!("complete: {}", set.plan.intent))?;
-    }
-    Ok(moved)
-}
-
-fn marker_text(set: &SetState) -> String {
-    let mut text = format!(
-        "# Context Marker: {}\n\nLoop: {}\nGoal: {}\nIntent: {}\nTransitions: {}/{}\n\n## Tasks\n\n",
-        set.id,
-        set.id,
-        set.plan.goal_kind.name(),
-        set.plan.intent.replace('\n', " "),
-        set.used(),
-        set.plan.budget
-    );
-    for (task, state) in set.each() {
-        let how = match (state.cancelled, state.completion_basis) {
-            (true, _) => "cancelled".to_owned(),
-            (_, Some(basis)) => format!("{basis:?}").to_lowercase(),
-            _ => "open".to_owned(),
-        };
-        let code = state.code_ref.as_deref().unwrap_or("-");
-        text += &format!(
-            "- {} {}: {how}, {}\n",
-            set.plan.label(&task.task_key),
-            task.task_key,
-            &code[..code.len().min(12)]
-        );
-    }
-    text
-}
-
-/// `.mino/run.lock`, while the agent works, and a lock of the operating system that goes with its holder.
-struct RunLock {
-    path: PathBuf,
-    _lock: Lock,
-}
-
-impl Drop for RunLock {
-    fn drop(&mut self) {
-        drop(std::fs::remove_file(&self.path));
-    }
-}
-
-impl RunLock {
-    /// `None` when another run holds it. What a killed driver of ours left holds nothing: its lock went with it.
-    fn take(repo: &Repo, set: &SetState, task: &Task) -> Result<Option<Self>, Error> {
-        let top = main_tree(repo)?;
-        let path = top.join(RUN_LOCK);
-        if goes_through_link(&top, &path) {
-            return Err(Error::refused(format!("{} goes through a symbolic link", path.display()), "replace the link"));
-        }
-        let lock = Lock::try_take(repo.state_dir().join("task-run.lock"))?;
-        let Some(lock) = lock else { return Ok(None) };
-        if let Ok(text) = std::fs::read_to_string(&path) {
-            let there: serde_json::Value = serde_saphyr::from_str(&text).unwrap_or_default();
-            let acquired = there["acquired_at"].as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok());
-            let age = acquired.zip(now().parse::<jiff::Timestamp>().ok()).map(|(a, n)| n.as_second() - a.as_second());
-            let is_fresh = age.is_some_and(|age| age < RUN_LOCK_STALE_SECONDS);
-            let is_ours = there["loop_id"].as_str().is_some_and(|id| Store::of(repo, id).is_ok());
-            if is_fresh && !is_ours {
-                return Ok(None);
-            }
-        }
-        let content = serde_json::json!({
-            "task_key": task.task_key, "issue_number": task.issue, "acquired_at": now(),
-            "host": gethostname::gethostname().to_string_lossy(), "loop_id": set.id,
-        });
-        loops::write_file(&path, &serde_saphyr::to_string(&content).unwrap_or_default())?;
-        Ok(Some(Self { path, _lock: lock }))
-    }
 }
 
 /// The revision that the set's document has now; `None` where there is none to look at. Issues are never asked again.

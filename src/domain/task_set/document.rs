@@ -6,7 +6,6 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde::Deserialize;
 
 use super::{
     graph,
@@ -16,6 +15,10 @@ use super::{
 };
 
 mod blocks;
+mod nodes;
+mod stories;
+
+pub use nodes::{NODES_WANTED, nodes};
 
 use blocks::{Block, blocks};
 
@@ -73,7 +76,7 @@ struct Raw {
 /// Reads a document by its name: `prd.json` and its like, else Markdown.
 pub fn read(name: &str, text: &str) -> Result<Vec<Task>, Problem> {
     let is_json = name.to_lowercase().ends_with(".json");
-    let mut tasks = if is_json { stories(text)? } else { markdown(text)? };
+    let mut tasks = if is_json { stories::read(text)? } else { markdown(text)? };
     if tasks.len() > TASK_LIMIT {
         return Err(Problem(format!("{name} has {} tasks, more than {TASK_LIMIT}", tasks.len())));
     }
@@ -322,131 +325,6 @@ impl Names {
             .or_else(|| self.0.get(&numbered?))
             .or_else(|| self.0.get(&Keys::default().give(None, &bare)))
     }
-}
-
-/// What an agent that breaks a document down is asked for.
-pub const NODES_WANTED: &str = "Break the document below into tasks. Answer with one JSON list in a ```json block and \
-nothing after it. Each element: {\"title\": text, \"parent\": title of the composite it belongs to or null, \
-\"depends_on\": [titles], \"type\": text, \"criteria\": [texts], \"checks\": [commands that stand in the document word for \
-word], \"target_files\": [paths], \"text\": what is to be done}.";
-
-#[derive(Deserialize)]
-struct Node {
-    title: String,
-    #[serde(default)]
-    parent: Option<String>,
-    #[serde(default)]
-    depends_on: Vec<String>,
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default)]
-    criteria: Vec<String>,
-    #[serde(default)]
-    checks: Vec<String>,
-    #[serde(default)]
-    target_files: Vec<String>,
-    #[serde(default)]
-    text: String,
-}
-
-/// Reads the nodes that an agent made of `document`, like any other input. A check command counts only where it stands in
-/// the document word for word: a person named the document, nobody named the agent's words.
-pub fn nodes(answer: &str, document: &str) -> Result<Vec<Task>, Problem> {
-    let fenced = answer.rsplit_once("```json").and_then(|(_, rest)| rest.split("```").next());
-    let json = fenced.unwrap_or(answer).trim();
-    let nodes: Vec<Node> =
-        serde_json::from_str(json).map_err(|e| Problem(format!("the agent's answer is no list of tasks: {e}")))?;
-    if nodes.is_empty() || nodes.len() > TASK_LIMIT {
-        return Err(Problem(format!("the agent's answer has {} tasks", nodes.len())));
-    }
-    let mut raw: Vec<Raw> = Vec::new();
-    for node in &nodes {
-        if node.title.trim().is_empty() {
-            return Err(Problem("a task of the agent's answer has no title".to_owned()));
-        }
-        let parent = match node.parent.as_deref().map(str::trim).filter(|p| !p.is_empty()) {
-            None => None,
-            Some(name) => Some(raw.iter().position(|r| r.title == name).ok_or_else(|| {
-                Problem(format!("task {:?} belongs to {name:?}, and no earlier task is called so", node.title))
-            })?),
-        };
-        let mut task = Raw::new(&node.title, None, 0, parent, 0, 0);
-        if !node.kind.trim().is_empty() {
-            task.kind = node.kind.trim().to_lowercase();
-        }
-        task.depends.clone_from(&node.depends_on);
-        task.criteria.clone_from(&node.criteria);
-        task.targets.clone_from(&node.target_files);
-        task.checks =
-            node.checks.iter().filter(|c| !c.trim().is_empty() && document.contains(c.trim())).cloned().collect();
-        raw.push(task);
-    }
-    let mut tasks = resolve(raw, "")?;
-    for (task, node) in tasks.iter_mut().zip(nodes) {
-        task.text = format!("{}\n\n{}", task.title, node.text).trim_end().to_owned();
-    }
-    graph::check(&tasks).map_err(Problem)?;
-    let revision = revision::of_text(document, &tasks);
-    tasks.iter_mut().for_each(|t| t.spec_revision.clone_from(&revision));
-    Ok(tasks)
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Prd {
-    user_stories: Vec<Story>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Story {
-    #[serde(default)]
-    id: serde_json::Value,
-    title: String,
-    #[serde(default)]
-    description: String,
-    #[serde(default)]
-    acceptance_criteria: Vec<String>,
-    #[serde(default)]
-    notes: String,
-}
-
-/// The stories of a `prd.json`, in file order.
-fn stories(text: &str) -> Result<Vec<Task>, Problem> {
-    let prd: Prd = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        .map_err(|e| Problem(format!("no userStories can be read: {e}")))?;
-    if prd.user_stories.is_empty() {
-        return Err(Problem("no task found: userStories is empty".to_owned()));
-    }
-    let mut keys = Keys::default();
-    let task = |story: Story| {
-        let id = story.id.as_str().map_or_else(|| story.id.to_string(), str::to_owned);
-        let mut text = format!("{}\n\n{}\n", story.title, story.description);
-        if id != "null" {
-            text = format!("{id}: {text}");
-        }
-        story.acceptance_criteria.iter().for_each(|c| text += &format!("- [ ] {c}\n"));
-        if !story.notes.trim().is_empty() {
-            text += &format!("\n{}\n", story.notes);
-        }
-        let manual = story.acceptance_criteria.iter().any(|c| MANUAL.is_match(c));
-        Task {
-            task_key: keys.give(None, &story.title),
-            title: story.title.chars().take(300).collect(),
-            kind: "task".to_owned(),
-            shape: Shape::Leaf,
-            executability: if manual { Executability::Manual } else { Executability::Auto },
-            depends_on: Vec::new(),
-            parent: None,
-            checks: Vec::new(),
-            criteria: story.acceptance_criteria,
-            target_files: Vec::new(),
-            text: text.trim_end().to_owned(),
-            issue: None,
-            spec_revision: String::new(),
-        }
-    };
-    Ok(prd.user_stories.into_iter().map(task).collect())
 }
 
 /// How many open checkboxes a text has: three make an issue a composite one.
