@@ -17,7 +17,7 @@ use crate::{
     domain::{
         check::{
             ci::Asked,
-            finding::{self, ChangedFile, Finding, Rule},
+            finding::{self, ChangedFile, Finding, Looker, Rule},
         },
         event::{Driver, Event, LoopStarted, Record},
         facts::{Facts, NetChange, Target, WorkTree},
@@ -130,6 +130,10 @@ fn cannot(message: impl Into<String>, mends: &str) -> Error {
 
 /// The commits that are asked about: base, head, and their merge base. A CI system's word is compared with the checkout.
 pub fn commits(repo: &Repo, asked: &Asked) -> Result<(Oid, Oid, Oid), Error> {
+    let cut = cuts(repo);
+    if range::commit(repo, "HEAD")?.is_some_and(|here| cut.contains(here.as_str())) {
+        return Err(cannot("this clone holds no history below HEAD", mend_history(repo)));
+    }
     let head = range::commit(repo, &asked.head)?
         .ok_or_else(|| cannot(format!("{} is not in this clone", asked.head), &fetch(&asked.head)))?;
     let mut base = range::commit(repo, &asked.base)?;
@@ -147,12 +151,11 @@ pub fn commits(repo: &Repo, asked: &Asked) -> Result<(Oid, Oid, Oid), Error> {
         }
     } else if let (Some(name), Some(named)) = (&asked.base_ref, &base) {
         let Some(tip) = range::commit(repo, name)? else {
-            let branch = name.trim_start_matches("refs/remotes/origin/");
-            return Err(cannot(format!("{name} is not in this clone"), &fetch(branch)));
+            return Err(cannot(format!("{name} is not in this clone"), &fetch(name)));
         };
         if !range::is_ancestor(repo, named, &tip)? {
             let message = format!("{} is named as base, and {name} does not have it", named.short());
-            return Err(cannot(message, &fetch(name.trim_start_matches("refs/remotes/origin/"))));
+            return Err(cannot(message, &fetch(name)));
         }
     }
     let base = base.ok_or_else(|| cannot(format!("{} is not in this clone", asked.base), &fetch(&asked.base)))?;
@@ -164,10 +167,14 @@ pub fn commits(repo: &Repo, asked: &Asked) -> Result<(Oid, Oid, Oid), Error> {
     Ok((base, head, merge_base))
 }
 
+/// The command that brings a commit, or a branch of origin's, into this clone: also where no refspec is set up.
 fn fetch(what: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
-    let what: String = what.trim_start_matches("refs/remotes/origin/").chars().filter(|c| plain(*c)).collect();
-    format!("git fetch origin {what}")
+    let what: String = what.chars().filter(|c| plain(*c)).collect();
+    match what.strip_prefix("refs/remotes/origin/") {
+        Some(branch) => format!("git fetch origin +refs/heads/{branch}:refs/remotes/origin/{branch}"),
+        None => format!("git fetch origin {what}"),
+    }
 }
 
 fn mend_history(repo: &Repo) -> &'static str {
@@ -204,7 +211,7 @@ pub fn check(repo: &Repo, asked: &Asked, terms: &Terms) -> Result<Checked, Error
     if let Some(run) = run_tests(repo, &facts, &state, terms)? {
         push_run(&mut state, run);
     }
-    let mut findings = finding::look(&changed_files(repo, &facts.net)?);
+    let mut findings = look(repo, &facts.net)?;
     findings.extend(without_note(&facts, &evidence.noted));
     let status = view(&facts, &state, Moment::Between);
     let (vouched_by, unvouched, has_notes) = (evidence.vouched_by, evidence.unvouched, evidence.has_notes);
@@ -329,9 +336,9 @@ fn run_tests(repo: &Repo, facts: &Facts, state: &LoopState, terms: &Terms) -> Re
     }))
 }
 
-/// The changed files with their text, where that is text that a rule looks at.
-fn changed_files(repo: &Repo, net: &[NetChange]) -> Result<Vec<ChangedFile>, Error> {
-    let mut files = Vec::new();
+/// Looks at each changed file; the text of one at a time is held.
+fn look(repo: &Repo, net: &[NetChange]) -> Result<Vec<Finding>, Error> {
+    let mut looker = Looker::default();
     for change in net.iter().map(|n| &n.change) {
         let path = change.path.to_str_lossy().into_owned();
         let needed = finding::needs_text(&path);
@@ -343,9 +350,9 @@ fn changed_files(repo: &Repo, net: &[NetChange]) -> Result<Vec<ChangedFile>, Err
             let bytes = repo.blob(&entry.id, TEXT_LIMIT)?.unwrap_or_default();
             Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
         };
-        files.push(ChangedFile { before: text(&change.before)?, after: text(&change.after)?, path });
+        looker.add(&ChangedFile { before: text(&change.before)?, after: text(&change.after)?, path });
     }
-    Ok(files)
+    Ok(looker.finish())
 }
 
 /// Commits without our note, where hooks were on for others of the range.

@@ -203,7 +203,7 @@ fn run_agent(turn: &Turn<'_>, spec: &Spec, prompt: &str) -> Result<(Ran, Report)
     loops::write_file(&file, prompt)?;
     let (command, takes_stdin) = with_prompt(&spec.command, prompt, &file.display().to_string());
     let top = turn.repo.need_work_tree()?;
-    let kept = log.with_file_name("session");
+    let kept = log.with_file_name(format!("session-{:?}", spec.client).to_lowercase());
     let session = std::fs::read_to_string(&kept).unwrap_or_default();
     let ran = process::run(&Job {
         command: &command,

@@ -5,7 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "this file starts gh")]
 
 use std::{
-    io::Read,
+    io::{Read, Write},
     path::Path,
     process::{Command, Stdio},
     sync::mpsc,
@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::{
     domain::ticket::Ticket,
     error::{Error, ErrorKind},
+    git::journal::random_id,
 };
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -139,8 +140,9 @@ pub fn issues(dir: &Path, closed: bool) -> Result<Vec<FullIssue>, Error> {
 
 /// Makes an issue; its number.
 pub fn create(dir: &Path, title: &str, body: &str) -> Result<u64, Error> {
-    let file = std::env::temp_dir().join(format!("nav-loop-issue-{}-{}", std::process::id(), title.len()));
-    std::fs::write(&file, body).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+    let file = std::env::temp_dir().join(format!("nav-loop-issue-{}", random_id()?));
+    let written = std::fs::File::create_new(&file).and_then(|mut f| f.write_all(body.as_bytes()));
+    written.map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
     let path = file.display().to_string();
     let made = call(dir, &["issue", "create", "--title", title, "--body-file", &path].map(str::to_owned), "issue");
     drop(std::fs::remove_file(&file));

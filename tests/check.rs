@@ -394,7 +394,11 @@ fn github_pull_requests_are_judged_at_their_head_full_or_told_how_to_mend_at_dep
     let shallow = Ci::of(&repo, "refs/pull/1/merge", Some(1));
     let said = shallow.check(&env, &[]);
     assert_eq!(said.code, 8, "{said:?}");
-    assert!(said.err.contains("git fetch"), "{said:?}");
+    let mends = said.err.lines().last().unwrap().trim_start_matches("nav-loop: ").to_owned();
+    assert_eq!(mends, "git fetch --unshallow origin");
+    let words: Vec<&str> = mends.split(' ').skip(1).collect();
+    shallow.git(&[&words[..1], &["-q"], &words[1..]].concat());
+    assert_eq!(shallow.check(&env, &[]).code, 0, "the command that was named mends it");
     let full = Ci::of(&repo, "refs/pull/1/merge", None);
     full.git(&["fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
     let said = full.check(&env, &["--format", "json"]);
@@ -474,6 +478,12 @@ fn merge_queues_pushes_and_gitlab_pipelines_are_judged() {
         [&gitlab[..], &[("CI_COMMIT_SHA", long.as_str()), ("CI_MERGE_REQUEST_DIFF_BASE_SHA", main.as_str())]].concat();
     let said = cut.check(&env, &[]);
     assert!(said.code == 8 && said.err.contains("git fetch --unshallow origin"), "{said:?}");
+    cut.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    cut.git(&["config", "--unset", "remote.origin.fetch"]);
+    let said = cut.check(&env, &[]);
+    let mends = "git fetch origin +refs/heads/main:refs/remotes/origin/main";
+    assert!(said.code == 8 && said.err.contains(mends), "{said:?}");
+    cut.git(&["fetch", "-q", "origin", "+refs/heads/main:refs/remotes/origin/main"]);
     cut.git(&["fetch", "-q", "--unshallow", "origin"]);
     assert_eq!(cut.check(&env, &[]).code, 1, "judged once it is mended: the signal is stale by now");
 }

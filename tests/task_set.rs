@@ -912,3 +912,19 @@ fn resume_asks_on_a_terminal_and_takes_the_answer() {
     terminal.shows("ended with 0");
     assert_eq!(set(&repo)["status"], "completed");
 }
+
+#[test]
+fn a_transition_that_was_taken_out_of_the_journal_halts_as_a_gap_in_the_protocol() {
+    let (repo, agent) = with("## Task: Add one\n\nVerification:\n\n- `test -f one.txt`\n\n## Task: Add two\n", AGENT);
+    assert_eq!(start(&repo, &["PRD.md"], &[], &agent).code, 6);
+    let anchor = repo.git(&["rev-parse", "main"]);
+    let lines: Vec<Value> = repo.note(&anchor);
+    let kept: String =
+        lines.iter().filter(|e| e["type"] != "task_moved" || e["n"] != 2).map(|e| format!("{e}\n")).collect();
+    let file = repo.root.path().join("note");
+    fs::write(&file, kept).unwrap();
+    repo.git(&["notes", "--ref=nav-loop", "add", "-f", "-F", file.to_str().unwrap(), &anchor]);
+    repo.nav(&["task", "accept", "add-two"]).ok();
+    assert_eq!(repo.nav(&["task", "resume", &id(&repo), "continue", "--", &agent]).code, 6);
+    assert_eq!(set(&repo)["halt_reason"], "protocol_gap");
+}

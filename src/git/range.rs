@@ -90,9 +90,10 @@ impl Scratch {
         let format = format!("--object-format={}", if repo.null_id().as_str().len() == 64 { "sha256" } else { "sha1" });
         let init = Git::new("init").without_repository_variables().args(["--bare", "--quiet", &format]).arg(&dir);
         init.output()?;
-        let absolute = |p: &str| std::path::absolute(p).unwrap_or_else(|_| PathBuf::from(p)).display().to_string();
-        let mut lines: Vec<String> = vec![absolute(objects)];
-        lines.extend(alternates.split(':').filter(|a| !a.is_empty()).map(absolute));
+        let absolute = |p: PathBuf| std::path::absolute(&p).unwrap_or(p).display().to_string();
+        let mut lines: Vec<String> = vec![absolute(PathBuf::from(objects))];
+        let others = std::env::split_paths(alternates).filter(|p| !p.as_os_str().is_empty());
+        lines.extend(others.map(absolute));
         lines.push(repo.common_dir().join("objects").display().to_string());
         let file = dir.join("objects/info/alternates");
         std::fs::write(&file, lines.join("\n") + "\n").map_err(GitError::io(&file))?;

@@ -3,9 +3,14 @@
 //! In: changed files with their text on both sides. Out: findings with file and line. They are for a reviewer's eye; only
 //! `--strict` makes them count.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use regex::Regex;
+
+use crate::domain::evidence::sha256_hex;
 
 /// A changed file. Text that is no text, or too large, is absent on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -122,20 +127,56 @@ pub fn needs_text(path: &str) -> bool {
     language(path).is_some()
 }
 
-/// Looks at a range.
-pub fn look(files: &[ChangedFile]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for file in files {
+/// Looks at a range, one file after the other: nothing of a file's text is kept.
+#[derive(Debug, Default)]
+pub struct Looker {
+    findings: Vec<Finding>,
+    counted: Vec<Counted>,
+}
+
+/// What is remembered of a file: how many tests it had and has, and what its text was, as a digest.
+#[derive(Debug)]
+struct Counted {
+    path: String,
+    had: usize,
+    has: usize,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Looker {
+    /// Looks at one file.
+    pub fn add(&mut self, file: &ChangedFile) {
         if file.path.starts_with(".agent/.nav-config") {
-            findings.push(at(Rule::GateConfig, &file.path, None, "the gate's configuration changed"));
+            self.findings.push(at(Rule::GateConfig, &file.path, None, "the gate's configuration changed"));
         } else if HOOK_PATH.is_match(&file.path) {
-            findings.push(at(Rule::HookConfig, &file.path, None, "hooks, CI or an agent's settings changed"));
+            self.findings.push(at(Rule::HookConfig, &file.path, None, "hooks, CI or an agent's settings changed"));
         }
-        findings.extend(skips(file));
+        self.findings.extend(skips(file));
+        if needs_text(&file.path) {
+            self.counted.push(Counted {
+                path: file.path.clone(),
+                had: tests_in(&file.path, file.before.as_deref()),
+                has: tests_in(&file.path, file.after.as_deref()),
+                before: file.before.as_deref().map(sha256_hex),
+                after: file.after.as_deref().map(sha256_hex),
+            });
+        }
     }
-    findings.extend(lost_tests(files));
-    findings.sort_by(|a, b| (a.rule, &a.path, a.line).cmp(&(b.rule, &b.path, b.line)));
-    findings
+
+    /// Everything that was found.
+    pub fn finish(mut self) -> Vec<Finding> {
+        self.findings.extend(lost_tests(&self.counted));
+        self.findings.sort_by(|a, b| (a.rule, &a.path, a.line).cmp(&(b.rule, &b.path, b.line)));
+        self.findings
+    }
+}
+
+/// Looks at a range whose files are at hand.
+pub fn look(files: &[ChangedFile]) -> Vec<Finding> {
+    let mut looker = Looker::default();
+    files.iter().for_each(|f| looker.add(f));
+    looker.finish()
 }
 
 fn at(rule: Rule, path: &str, line: Option<usize>, message: impl Into<String>) -> Finding {
@@ -168,19 +209,17 @@ fn tests_in(path: &str, text: Option<&str>) -> usize {
 }
 
 /// Test files that went, and files that hold fewer tests than before; what came elsewhere in the range is set against it.
-fn lost_tests(files: &[ChangedFile]) -> Vec<Finding> {
-    let count = |f: &ChangedFile| (tests_in(&f.path, f.before.as_deref()), tests_in(&f.path, f.after.as_deref()));
-    let counts: Vec<(usize, usize)> = files.iter().map(count).collect();
-    let (before, after) = counts.iter().fold((0, 0), |sum, c| (sum.0 + c.0, sum.1 + c.1));
-    let is_moved =
-        |file: &ChangedFile| files.iter().any(|f| f.before.is_none() && f.after.is_some() && f.after == file.before);
+fn lost_tests(files: &[Counted]) -> Vec<Finding> {
+    let (before, after) = files.iter().fold((0, 0), |sum, f| (sum.0 + f.had, sum.1 + f.has));
+    let came: HashSet<&String> = files.iter().filter(|f| f.before.is_none()).filter_map(|f| f.after.as_ref()).collect();
     let mut findings = Vec::new();
-    for (file, (had, has)) in files.iter().zip(&counts) {
+    for file in files {
         let gone = file.after.is_none() && file.before.is_some();
-        if gone && is_test_path(&file.path) && !is_moved(file) && (after < before || *had == 0) {
+        let moved = file.before.as_ref().is_some_and(|text| came.contains(text));
+        if gone && is_test_path(&file.path) && !moved && (after < before || file.had == 0) {
             findings.push(at(Rule::DeletedTest, &file.path, None, "a test file is gone"));
-        } else if !gone && has < had && after < before {
-            let message = format!("{} of {had} tests are gone", had - has);
+        } else if !gone && file.has < file.had && after < before {
+            let message = format!("{} of {} tests are gone", file.had - file.has, file.had);
             findings.push(at(Rule::ShrunkTest, &file.path, None, message));
         }
     }
