@@ -148,3 +148,18 @@ fn settings_that_cannot_be_merged_are_named_and_left_alone() {
     repo.nav(&["install", "--agent", "claude"]).fails(2, "not UTF-8");
     assert!(repo.nav(&["uninstall"]).ok().contains("no hook of ours"), "other settings stop no uninstall");
 }
+
+#[test]
+fn doctor_names_the_clients_that_are_held_and_one_that_lost_its_hook() {
+    let repo = TestRepo::new();
+    repo.nav(&["install"]).ok();
+    assert!(repo.nav(&["doctor"]).ok().contains("ok  agents     no stop hook is installed"));
+    repo.nav(&["install", "--agent", "claude"]).ok();
+    repo.nav(&["install", "--agent", "gemini"]).ok();
+    assert!(repo.nav(&["doctor"]).ok().contains("ok  agents     claude, gemini"));
+    repo.write(".gemini/settings.json", "{}");
+    let said = repo.nav(&["doctor"]);
+    assert!(said.code == 1 && said.out.contains("lost our hook; git nav-loop install --agent gemini"), "{said:?}");
+    repo.nav(&["uninstall", "--agent", "gemini"]).ok();
+    assert!(repo.nav(&["doctor"]).ok().contains("ok  agents     claude\n"));
+}

@@ -38,6 +38,9 @@ fn man_pages_are_made_for_every_command() {
     for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
         assert!(pages.contains(&format!("git-nav-loop-{}.1", command.get_name())), "{pages:?}");
     }
+    for nested in ["task-resume", "signal-exit", "ticket-close", "resume-clarify"] {
+        assert!(pages.contains(&format!("git-nav-loop-{nested}.1")), "{pages:?}");
+    }
     let first = repo.nav(&["man"]).ok();
     assert_eq!(first, fs::read_to_string(dir.join("git-nav-loop.1")).unwrap());
     assert!(first.contains("Exit codes"));

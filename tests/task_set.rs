@@ -156,6 +156,7 @@ fn only_a_yes_on_a_terminal_or_the_revision_starts_a_set_and_a_cancel_leaves_not
     let before = notes();
     repo.nav(&["task", "PRD.md", "--", &agent]).fails(6, "approved by its revision");
     repo.nav(&["task", "PRD.md", "--yes", "--", &agent]).fails(6, "approved by its revision");
+    repo.nav(&["task", "PRD.md", "--iteration-approval", "strict", "--", &agent]).fails(2, "asks at its halts");
     repo.nav(&["task", "PRD.md", "--approve", "00000000", "--", &agent]).fails(2, "is not this plan's revision");
     let inside = repo.nav_env(&[("NAV_LOOP_DRIVER", "x")], &["task", "PRD.md", "--approve", "x", "--", &agent]);
     inside.fails(6, "inside an agent");

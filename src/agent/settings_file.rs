@@ -102,10 +102,19 @@ impl SettingsFile {
         serde_json::from_str::<Before>(&record).ok().filter(|r| r.written == digest(text.as_bytes()))
     }
 
+    /// Whether our entries are in, and whether they should be: they were put in and not taken out by us.
+    pub fn state(&self) -> (bool, bool) {
+        let text = self.target().and_then(|t| self.read(&t)).ok().flatten();
+        (text.is_some_and(|t| has_ours(self.client, &t)), self.record.exists())
+    }
+
     /// Takes our entries out: to the byte when the file is as we wrote it, else entry by entry.
     pub fn uninstall(&self) -> Result<Change, SettingsError> {
         let target = self.target()?;
-        let Some(text) = self.read(&target)?.filter(|t| has_ours(self.client, t)) else { return Ok(Change::None) };
+        let Some(text) = self.read(&target)?.filter(|t| has_ours(self.client, t)) else {
+            drop(fs::remove_file(&self.record));
+            return Ok(Change::None);
+        };
         let change = match self.untouched(&text) {
             Some(Before { text: Some(before), .. }) => self.write(&target, &before).map(|()| Change::Written)?,
             Some(Before { text: None, folders, .. }) => {

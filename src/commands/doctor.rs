@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::{
+    agent::{settings_file::SettingsFile, stop_hook::HookClient},
     cli::DoctorArgs,
     context::{COMMAND_PATIENCE, Context, writer},
     domain::state::read_note,
@@ -43,6 +44,7 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, Erro
     let mut checks = vec![git(), backend(&repo)];
     checks.extend(hooks(&repo));
     checks.push(hooks_path_everywhere(&repo));
+    checks.push(agents(&repo));
     checks.push(notes(&repo));
     checks.push(fan_out(&repo));
     checks.push(lost(&repo));
@@ -117,6 +119,25 @@ fn local(repo: &Repo) -> Check {
         Ok(missing) => Check::bad("files", format!("missing: {}; git nav-loop doctor --repair", missing.join(", "))),
         Err(e) => Check::bad("files", e.to_string()),
     }
+}
+
+/// Clients whose settings call our stop hook; one that lost it is named.
+fn agents(repo: &Repo) -> Check {
+    let Some(top) = repo.work_tree() else { return Check::ok("agents", "no work tree") };
+    let mut there = Vec::new();
+    for client in HookClient::ALL {
+        let file = SettingsFile::new(client, top, &repo.state_dir().join("settings"));
+        match file.state() {
+            (true, _) => there.push(client.name()),
+            (false, true) => {
+                let (path, name) = (file.path.display(), client.name());
+                return Check::bad("agents", format!("{path} lost our hook; git nav-loop install --agent {name}"));
+            }
+            (false, false) => {}
+        }
+    }
+    let shown = if there.is_empty() { "no stop hook is installed".to_owned() } else { there.join(", ") };
+    Check::ok("agents", shown)
 }
 
 fn git() -> Check {

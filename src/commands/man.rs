@@ -19,13 +19,17 @@ pub(super) fn run(context: &Context, args: &ManArgs) -> Result<ExitCode, Error> 
         return Ok(ExitCode::Done);
     };
     std::fs::create_dir_all(dir).map_err(|e| unwritable(dir, &e))?;
-    for sub in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
-        let name = format!("git-nav-loop-{}", sub.get_name());
-        write(&dir.join(format!("{name}.1")), &page(sub.clone(), &name)?)?;
-    }
-    write(&dir.join("git-nav-loop.1"), &page(command, "git-nav-loop")?)?;
+    write_all(dir, &command, "git-nav-loop")?;
     context.say(&format!("{}", dir.display()));
     Ok(ExitCode::Done)
+}
+
+/// A page for the command, and one for each command below it: pages name one another.
+fn write_all(dir: &Path, command: &clap::Command, name: &str) -> Result<(), Error> {
+    for sub in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+        write_all(dir, sub, &format!("{name}-{}", sub.get_name()))?;
+    }
+    write(&dir.join(format!("{name}.1")), &page(command.clone(), name)?)
 }
 
 fn page(command: clap::Command, name: &str) -> Result<Vec<u8>, Error> {

@@ -42,6 +42,10 @@ fn agent(repo: &Repo, args: &DriveArgs, needed: bool) -> Result<(Spec, Flags), E
         Err(_) if !needed => CommandSpec::Argv(Vec::new()),
         found => found?,
     };
+    if args.settings.iteration_approval.is_some() {
+        let message = "--iteration-approval is no part of a set, which asks at its halts";
+        return Err(Error::usage(message, "git nav-loop run --iteration-approval"));
+    }
     let program = command.to_string().split_whitespace().next().unwrap_or_default().to_owned();
     let timeout = args.iteration_timeout.as_ref().map(|t| config::time("--iteration-timeout", t)).transpose()?;
     let spec = Spec {

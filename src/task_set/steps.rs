@@ -12,7 +12,7 @@ use crate::{
     domain::{
         event::{Driver, Event},
         path_rules::PathClass,
-        settings::{CommandSpec, Settings},
+        settings::{CommandSpec, IterationApproval, Settings},
         state::LoopStatus,
         task_set::{
             plan::{Executability, Plan, Shape, Task},
@@ -179,7 +179,8 @@ fn task_is_of_tracker(plan: &Plan) -> bool {
 fn settings(repo: &Repo, set: &SetState, task: &Task, flags: &Flags) -> Result<Settings, Error> {
     let found = config::find(repo, flags.clone())?.settings;
     let command = check_command(task).or_else(|| set.started.test_command.clone()).or(found.test_command.clone());
-    Ok(Settings { test_command: command, ..found })
+    // A set asks a person at its halts, and nowhere in between.
+    Ok(Settings { test_command: command, iteration_approval: IterationApproval::None, ..found })
 }
 
 /// The checks of a task as one command: each is one script for `sh -e`, in order, and all must exit 0.
