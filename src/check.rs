@@ -137,13 +137,13 @@ pub fn commits(repo: &Repo, asked: &Asked) -> Result<(Oid, Oid, Oid), Error> {
     let head = range::commit(repo, &asked.head)?
         .ok_or_else(|| cannot(format!("{} is not in this clone", asked.head), &fetch(&asked.head)))?;
     let mut base = range::commit(repo, &asked.base)?;
-    if asked.synthetic_merge
+    if asked.at_checkout
         && let Some(here) = range::commit(repo, "HEAD")?
         && here != head
     {
         // HEAD is the merge that the CI system made of both: its parents cannot be lied about.
         match range::parents(repo, &here)?.as_slice() {
-            [onto, merged] if *merged == head => base = Some(onto.clone()),
+            [onto, merged] if asked.synthetic_merge && *merged == head => base = Some(onto.clone()),
             _ => {
                 let message = format!("the event names {} as head, and the checkout is {}", head.short(), here.short());
                 return Err(cannot(message, "check the pull request's own head or merge commit out"));

@@ -446,7 +446,11 @@ fn merge_queues_pushes_and_gitlab_pipelines_are_judged() {
     assert_eq!((said.code, said.json()["head"].as_str()), (0, Some(merge.as_str())), "{said:?}");
     fs::write(&event, json!({"before": "0".repeat(40), "after": topic_id, "ref": "refs/heads/topic", "repository": {"default_branch": "main"}}).to_string()).unwrap();
     let env = [("GITHUB_ACTIONS", "true"), ("GITHUB_EVENT_NAME", "push"), ("GITHUB_EVENT_PATH", event.as_str())];
-    assert_eq!(queue.check(&env, &[]).code, 0);
+    let said = queue.check(&env, &[]);
+    assert!(said.code == 8 && said.err.contains("the checkout is"), "another head than the checkout: {said:?}");
+    let pushed = Ci::of(&repo, "refs/heads/topic", None);
+    pushed.git(&["fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
+    assert_eq!(pushed.check(&env, &[]).code, 0);
     let gitlab =
         [("GITLAB_CI", "true"), ("CI_MERGE_REQUEST_IID", "7"), ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main")];
     let base = repo.git(&["merge-base", "main", "topic"]);

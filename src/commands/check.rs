@@ -76,6 +76,7 @@ fn asked(repo: &Repo, args: &CheckArgs) -> Result<Asked, Error> {
         branch: crate::git::loops::branch_here(repo).ok().flatten(),
         base_ref: None,
         synthetic_merge: false,
+        at_checkout: false,
     };
     if let Some(base) = &args.base {
         return Ok(plain(base.clone(), args.head.clone()));
@@ -85,7 +86,8 @@ fn asked(repo: &Repo, args: &CheckArgs) -> Result<Asked, Error> {
         Error::new(ErrorKind::CannotJudge, e.to_string(), "git nav-loop check --base BRANCH --head COMMIT")
     };
     if let Some(asked) = ci::read(&|name| variable(name), event.as_ref()).map_err(unclear)? {
-        return Ok(Asked { head: args.head.clone().unwrap_or(asked.head), ..asked });
+        let at_checkout = asked.at_checkout && args.head.is_none();
+        return Ok(Asked { head: args.head.clone().unwrap_or(asked.head), at_checkout, ..asked });
     }
     let branch = crate::git::loops::branch_here(repo)?;
     let target = target::default_target(repo, branch.as_deref())?;

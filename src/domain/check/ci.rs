@@ -18,6 +18,8 @@ pub struct Asked {
     pub base_ref: Option<String>,
     /// Whether HEAD may be a merge commit that the CI system made of base and head.
     pub synthetic_merge: bool,
+    /// Whether the head must be what is checked out, or what that merge commit has merged.
+    pub at_checkout: bool,
 }
 
 /// Why it cannot be told what is asked.
@@ -56,6 +58,7 @@ fn github(variable: &dyn Fn(&str) -> Option<String>, event: &Value) -> Result<As
                 branch: word("/pull_request/head/ref").ok(),
                 base_ref: Some(in_clone(&base_ref)),
                 synthetic_merge: true,
+                at_checkout: true,
             })
         }
         "merge_group" => Ok(Asked {
@@ -64,18 +67,28 @@ fn github(variable: &dyn Fn(&str) -> Option<String>, event: &Value) -> Result<As
             branch: None,
             base_ref: word("/merge_group/base_ref").ok().map(|r| in_clone(&r)),
             synthetic_merge: false,
+            at_checkout: true,
         }),
         "push" => {
             let (before, after) = (word("/before")?, word("/after")?);
-            let is_new = before.bytes().all(|b| b == b'0');
-            let default = word("/repository/default_branch").ok().map(|b| in_clone(&b));
-            let base = if is_new { default.clone() } else { Some(before) };
+            let pushed = variable("GITHUB_REF").filter(|r| !r.is_empty()).map_or_else(|| word("/ref"), Ok)?;
+            let branch = pushed.trim_start_matches("refs/heads/").to_owned();
+            let default = word("/repository/default_branch").ok();
+            // Work on a branch is judged whole: what the last push added may be the smallest part of it.
+            let base = match default.filter(|d| *d != branch) {
+                Some(default) => in_clone(&default),
+                None if before.bytes().all(|b| b == b'0') => {
+                    return Err(Unclear("a new branch, and the event names no default branch".to_owned()));
+                }
+                None => before,
+            };
             Ok(Asked {
-                base: base.ok_or_else(|| Unclear("a new branch, and the event names no default branch".to_owned()))?,
+                base,
                 head: after,
-                branch: word("/ref").ok().map(|r| r.trim_start_matches("refs/heads/").to_owned()),
+                branch: Some(branch),
                 base_ref: None,
                 synthetic_merge: false,
+                at_checkout: true,
             })
         }
         other => Err(Unclear(format!("the event {other:?} names no range; give --base and --head"))),
@@ -86,11 +99,13 @@ fn gitlab(variable: &dyn Fn(&str) -> Option<String>) -> Result<Asked, Unclear> {
     let set = |name: &str| variable(name).filter(|v| !v.is_empty());
     let commit = || set("CI_COMMIT_SHA").ok_or_else(|| Unclear("CI_COMMIT_SHA is not set".to_owned()));
     if set("CI_MERGE_REQUEST_IID").is_none() {
-        let before = set("CI_COMMIT_BEFORE_SHA").filter(|b| !b.bytes().all(|c| c == b'0'));
-        let default = set("CI_DEFAULT_BRANCH").map(|b| format!("refs/remotes/origin/{b}"));
-        let base = before.or(default).ok_or_else(|| Unclear("CI_DEFAULT_BRANCH is not set".to_owned()))?;
         let branch = set("CI_COMMIT_BRANCH");
-        return Ok(Asked { base, head: commit()?, branch, base_ref: None, synthetic_merge: false });
+        let before = set("CI_COMMIT_BEFORE_SHA").filter(|b| !b.bytes().all(|c| c == b'0'));
+        let default = set("CI_DEFAULT_BRANCH").filter(|d| branch.as_ref() != Some(d));
+        let base = default.map(|b| format!("refs/remotes/origin/{b}")).or(before);
+        let base = base.ok_or_else(|| Unclear("CI_DEFAULT_BRANCH is not set".to_owned()))?;
+        let at_checkout = true;
+        return Ok(Asked { base, head: commit()?, branch, base_ref: None, synthetic_merge: false, at_checkout });
     }
     let target = set("CI_MERGE_REQUEST_TARGET_BRANCH_NAME").map(|b| format!("refs/remotes/origin/{b}"));
     let base = set("CI_MERGE_REQUEST_TARGET_BRANCH_SHA").or_else(|| set("CI_MERGE_REQUEST_DIFF_BASE_SHA"));
@@ -102,6 +117,7 @@ fn gitlab(variable: &dyn Fn(&str) -> Option<String>) -> Result<Asked, Unclear> {
         branch: set("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"),
         base_ref: target,
         synthetic_merge: set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA").is_some(),
+        at_checkout: true,
     })
 }
 
@@ -132,7 +148,17 @@ mod tests {
         let push =
             json!({"before": zeros, "after": "a", "ref": "refs/heads/x", "repository": {"default_branch": "main"}});
         assert_eq!(asked(&github("push"), Some(push)).unwrap().unwrap().base, "refs/remotes/origin/main");
-        assert!(asked(&github("push"), Some(json!({"before": zeros, "after": "a"}))).is_err());
+        let grown =
+            json!({"before": "b", "after": "a", "ref": "refs/heads/x", "repository": {"default_branch": "main"}});
+        assert_eq!(
+            asked(&github("push"), Some(grown)).unwrap().unwrap().base,
+            "refs/remotes/origin/main",
+            "the whole branch"
+        );
+        let onto =
+            json!({"before": "b", "after": "a", "ref": "refs/heads/main", "repository": {"default_branch": "main"}});
+        assert_eq!(asked(&github("push"), Some(onto)).unwrap().unwrap().base, "b");
+        assert!(asked(&github("push"), Some(json!({"before": zeros, "after": "a", "ref": "refs/heads/x"}))).is_err());
         assert!(asked(&github("schedule"), Some(json!({}))).unwrap_err().0.contains("names no range"));
         assert!(asked(&github("push"), None).is_err());
         let gitlab = [
