@@ -662,3 +662,14 @@ fn a_signature_is_good_for_its_own_bytes_and_key_only() {
     repo.nav(&["start", "x"]).ok();
     repo.nav(&["attest", "--key", "/no/such/key"]).fails(8, "no recorded test run");
 }
+
+#[test]
+fn a_range_is_judged_in_every_repository_format() {
+    for format in crate::support::formats() {
+        let repo = TestRepo::of(format);
+        repo.git(&["switch", "-q", "-c", "topic"]);
+        work(&repo);
+        let json = json_of(&repo, &["--base", "main"]);
+        assert_eq!(json["exit_code"], 0, "{} {}: {json}", format.objects, format.refs);
+    }
+}

@@ -929,3 +929,31 @@ fn a_transition_that_was_taken_out_of_the_journal_halts_as_a_gap_in_the_protocol
     assert_eq!(repo.nav(&["task", "resume", &id(&repo), "continue", "--", &agent]).code, 6);
     assert_eq!(set(&repo)["halt_reason"], "protocol_gap");
 }
+
+#[test]
+fn a_set_runs_in_every_repository_format() {
+    for format in crate::support::formats() {
+        let repo = TestRepo::of(format);
+        repo.write("PRD.md", "## Task: Add one\n\nVerification:\n\n- `test -f one.txt`\n");
+        repo.commit("prd");
+        repo.nav(&["install"]).ok();
+        repo.git(&["switch", "-q", "-c", "feature"]);
+        let agent = put_agent(&repo, AGENT);
+        let said = start(&repo, &["PRD.md"], &[], &agent);
+        assert_eq!(said.code, 0, "{} {}: {said:?}", format.objects, format.refs);
+        assert_eq!(set(&repo)["status"], "completed");
+    }
+}
+
+#[test]
+fn a_set_runs_in_a_linked_work_tree_and_its_mirror_lies_in_the_main_one() {
+    let (repo, agent) = with("## Task: Add one\n\nVerification:\n\n- `test -f one.txt`\n", AGENT);
+    repo.git(&["worktree", "add", "-q", "-b", "other", "../linked"]);
+    let linked = repo.root.path().canonicalize().unwrap().join("linked");
+    let revision = revision(&repo, &["PRD.md"]);
+    let said = repo.nav_in(&linked, &["task", "PRD.md", "--approve", &revision, "--", &agent]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(repo.dir.join(".mino/loops").is_dir() && !linked.join(".mino").exists());
+    assert!(linked.join("one.txt").exists() && !repo.dir.join("one.txt").exists());
+    assert_eq!(repo.git(&["log", "-1", "--format=%s", "other~1"]), "[run] L1: Add one");
+}
