@@ -207,18 +207,10 @@ impl Bench {
         })
     }
 
-    /// Medians of the hook in several repositories, interleaved, after three rounds that warm the caches.
-    fn hooks_on(&self, dirs: &[&PathBuf]) -> Vec<f64> {
-        let mut times = vec![Vec::new(); dirs.len()];
-        for round in 0..self.n(60).clamp(3, 18) + 3 {
-            for (dir, times) in dirs.iter().zip(&mut times) {
-                let took = Self::hook_once(dir, round);
-                if round >= 3 {
-                    times.push(took);
-                }
-            }
-        }
-        times.into_iter().map(median).collect()
+    /// Medians of several sides, interleaved, after three rounds that warm the caches.
+    fn warm(&self, sides: &mut [&mut dyn FnMut(usize) -> Duration]) -> Vec<f64> {
+        interleaved(3, sides);
+        interleaved(self.n(60).clamp(3, 18), sides)
     }
 
     fn hook_with_a_loop(&mut self) {
@@ -233,10 +225,12 @@ impl Bench {
         let copied = Command::new("cp").args(["-r", "-p"]).arg(&big).arg(&rest).status().unwrap();
         assert!(copied.success());
         git(&rest, &["status"]);
-        let medians = self.hooks_on(&[&tiny, &big]);
-        let (on_tiny, on_big) = (medians[0], medians[1]);
-        let times = (0..self.n(60).clamp(3, 18) + 3).map(|round| Self::by_the_program(&rest, &anchor, round));
-        let program = median(times.skip(3).collect());
+        let medians = self.warm(&mut [
+            &mut |round| Self::hook_once(&tiny, round),
+            &mut |round| Self::hook_once(&big, round),
+            &mut |round| Self::by_the_program(&rest, &anchor, round),
+        ]);
+        let (on_tiny, on_big, program) = (medians[0], medians[1], medians[2]);
         self.row("post-commit, 100k files, 10k commits, 100k notes", on_big, "by the git program", program, Some(0.35));
         self.row(
             "post-commit, 100k files, 10k commits, 100k notes",
@@ -271,7 +265,11 @@ impl Bench {
             nav(&dir, &["start", "x", "--max-iterations", "20"]);
             dirs.push(dir);
         }
-        let times = self.hooks_on(&dirs.iter().collect::<Vec<_>>());
+        let times = self.warm(&mut [
+            &mut |round| Self::hook_once(&dirs[0], round),
+            &mut |round| Self::hook_once(&dirs[1], round),
+            &mut |round| Self::hook_once(&dirs[2], round),
+        ]);
         self.row("post-commit, 10k files", times[1], "1k files", times[0], None);
         self.row("post-commit, 100k files", times[2], "1k files", times[0], None);
     }
