@@ -136,35 +136,45 @@ pub fn commits(repo: &Repo, asked: &Asked) -> Result<(Oid, Oid, Oid), Error> {
     }
     let head = range::commit(repo, &asked.head)?
         .ok_or_else(|| cannot(format!("{} is not in this clone", asked.head), &fetch(&asked.head)))?;
-    let mut base = range::commit(repo, &asked.base)?;
-    if asked.at_checkout
-        && let Some(here) = range::commit(repo, "HEAD")?
-        && here != head
-    {
-        // HEAD is the merge that the CI system made of both: its parents cannot be lied about.
-        match range::parents(repo, &here)?.as_slice() {
-            [onto, merged] if asked.synthetic_merge && *merged == head => base = Some(onto.clone()),
-            _ => {
-                let message = format!("the event names {} as head, and the checkout is {}", head.short(), here.short());
-                return Err(cannot(message, "check the pull request's own head or merge commit out"));
-            }
-        }
-    } else if let (Some(name), Some(named)) = (&asked.base_ref, &base) {
-        let Some(tip) = range::commit(repo, name)? else {
-            return Err(cannot(format!("{name} is not in this clone"), &fetch(name)));
-        };
-        if !range::is_ancestor(repo, named, &tip)? {
-            let message = format!("{} is named as base, and {name} does not have it", named.short());
-            return Err(cannot(message, &fetch(name)));
-        }
-    }
-    let base = base.ok_or_else(|| cannot(format!("{} is not in this clone", asked.base), &fetch(&asked.base)))?;
+    let base = base(repo, asked, &head)?;
     let merge_base = range::merge_base(repo, &base, &head)?;
     let merge_base = merge_base.ok_or_else(|| {
         let (base, head) = (base.short(), head.short());
         cannot(format!("{base} and {head} have no common ancestor in this clone"), mend_history(repo))
     })?;
     Ok((base, head, merge_base))
+}
+
+/// The commit that `head` is to be merged into: what a merge that the CI system made says itself, else what is named, as
+/// far as its branch bears it out.
+fn base(repo: &Repo, asked: &Asked, head: &Oid) -> Result<Oid, Error> {
+    let here = if asked.at_checkout { range::commit(repo, "HEAD")? } else { None };
+    if let Some(here) = here {
+        // The parents of a merge that the CI system made cannot be lied about.
+        match range::parents(repo, &here)?.as_slice() {
+            [onto, _] if asked.queued && here == *head => return Ok(onto.clone()),
+            [onto, merged] if asked.synthetic_merge && merged == head => return Ok(onto.clone()),
+            _ if here == *head => {}
+            _ => {
+                let message = format!("the event names {} as head, and the checkout is {}", head.short(), here.short());
+                return Err(cannot(message, "check the pull request's own head or merge commit out"));
+            }
+        }
+    }
+    let named = range::commit(repo, &asked.base)?;
+    let Some(name) = &asked.base_ref else {
+        return named.ok_or_else(|| cannot(format!("{} is not in this clone", asked.base), &fetch(&asked.base)));
+    };
+    let tip = range::commit(repo, name)?.ok_or_else(|| cannot(format!("{name} is not in this clone"), &fetch(name)))?;
+    // An older commit of that branch has an older configuration; in a queue, what goes before may not be there yet.
+    match named {
+        Some(named) if !asked.queued && !range::is_ancestor(repo, &named, &tip)? => {
+            let message = format!("{} is named as base, and {name} does not have it", named.short());
+            Err(cannot(message, &fetch(name)))
+        }
+        None if !asked.queued => Err(cannot(format!("{} is not in this clone", asked.base), &fetch(&asked.base))),
+        _ => Ok(tip),
+    }
 }
 
 /// The command that brings a commit, or a branch of origin's, into this clone: also where no refspec is set up.

@@ -493,6 +493,61 @@ fn merge_queues_pushes_and_gitlab_pipelines_are_judged() {
 }
 
 #[test]
+fn the_second_group_of_a_merge_queue_is_judged_from_the_first() {
+    let repo = topic();
+    let event = pull_request(&repo);
+    let first = repo.git(&["rev-parse", "refs/pull/1/merge"]);
+    repo.git(&["switch", "-q", "-c", "second", "main"]);
+    repo.commit_file("src/three.rs", "pub fn three() -> u32 { 3 }\n", "add three");
+    repo.commit_file("docs/three.md", "three\n", "document three\n\nNav-Loop-Exit: three is there");
+    let tree = repo.git(&["merge-tree", "--write-tree", &first, "second"]);
+    let merge = repo.git(&["commit-tree", &tree, "-p", &first, "-p", "second", "-m", "Merge second"]);
+    repo.git(&["update-ref", "refs/pull/2/merge", &merge]);
+    let env = [("GITHUB_ACTIONS", "true"), ("GITHUB_EVENT_NAME", "merge_group"), ("GITHUB_EVENT_PATH", event.as_str())];
+    let judged = |refspec: &str, base_sha: &str, head_sha: &str| {
+        let group = json!({"base_sha": base_sha, "head_sha": head_sha, "base_ref": "refs/heads/main"});
+        fs::write(&event, json!({ "merge_group": group }).to_string()).unwrap();
+        let ci = Ci::of(&repo, refspec, None);
+        ci.git(&["fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
+        let said = ci.check(&env, &["--format", "json"]);
+        (said.code, said.json()["base"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(judged("refs/pull/2/merge", &first, &merge), (0, first.clone()), "not on main yet");
+    let topic = repo.git(&["rev-parse", "second~1"]);
+    assert_eq!(judged("refs/pull/2/merge", &topic, &merge), (0, first.clone()), "a forged base");
+    // A squashed group has one parent, which could be any commit of its work: it is judged from the branch it goes to.
+    let squashed = repo.git(&["commit-tree", &tree, "-p", &first, "-m", "second\n\nNav-Loop-Exit: three is there"]);
+    repo.git(&["update-ref", "refs/pull/3/merge", &squashed]);
+    let main = repo.git(&["rev-parse", "main"]);
+    assert_eq!(judged("refs/pull/3/merge", &first, &squashed), (0, main));
+}
+
+#[test]
+fn an_older_base_that_an_event_names_brings_no_older_configuration() {
+    let repo = TestRepo::new();
+    let weak = r#"{"loop_mode":{"min_indicators":1,"exit_requires_explicit_signal":false}}"#;
+    repo.write(".agent/.nav-config.json", weak);
+    repo.commit("weak settings");
+    let old = repo.git(&["rev-parse", "HEAD"]);
+    repo.write(".agent/.nav-config.json", CONFIG);
+    repo.commit("settings");
+    repo.git(&["switch", "-q", "-c", "topic"]);
+    repo.commit_file("src/lib.rs", "pub fn two() -> u32 { 2 }\n", "add two");
+    let (main, head) = (repo.git(&["rev-parse", "main"]), repo.git(&["rev-parse", "topic"]));
+    let event = repo.root.path().join("event.json");
+    let text = json!({"pull_request": {"base": {"sha": old, "ref": "main"}, "head": {"sha": head, "ref": "topic"}}});
+    fs::write(&event, text.to_string()).unwrap();
+    let event = event.display().to_string();
+    let env =
+        [("GITHUB_ACTIONS", "true"), ("GITHUB_EVENT_NAME", "pull_request"), ("GITHUB_EVENT_PATH", event.as_str())];
+    let ci = Ci::of(&repo, "refs/heads/topic", None);
+    ci.git(&["fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
+    let said = ci.check(&env, &["--format", "json"]);
+    assert_eq!((said.code, said.json()["min_indicators"].as_i64()), (1, Some(2)), "{said:?}");
+    assert_eq!(said.json()["base"], main);
+}
+
+#[test]
 fn findings_stand_with_file_and_line_in_every_format_and_hostile_names_break_out_of_none() {
     let repo = topic();
     repo.git(&["switch", "-q", "main"]);

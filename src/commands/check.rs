@@ -76,6 +76,7 @@ fn asked(repo: &Repo, args: &CheckArgs) -> Result<Asked, Error> {
         branch: crate::git::loops::branch_here(repo).ok().flatten(),
         base_ref: None,
         synthetic_merge: false,
+        queued: false,
         at_checkout: false,
     };
     if let Some(base) = &args.base {

@@ -18,6 +18,8 @@ pub struct Asked {
     pub base_ref: Option<String>,
     /// Whether HEAD may be a merge commit that the CI system made of base and head.
     pub synthetic_merge: bool,
+    /// Whether a merge queue made the head: where that is a merge, its first parent is the base.
+    pub queued: bool,
     /// Whether the head must be what is checked out, or what that merge commit has merged.
     pub at_checkout: bool,
 }
@@ -58,6 +60,7 @@ fn github(variable: &dyn Fn(&str) -> Option<String>, event: &Value) -> Result<As
                 branch: word("/pull_request/head/ref").ok(),
                 base_ref: Some(in_clone(&base_ref)),
                 synthetic_merge: true,
+                queued: false,
                 at_checkout: true,
             })
         }
@@ -67,6 +70,7 @@ fn github(variable: &dyn Fn(&str) -> Option<String>, event: &Value) -> Result<As
             branch: None,
             base_ref: word("/merge_group/base_ref").ok().map(|r| in_clone(&r)),
             synthetic_merge: false,
+            queued: true,
             at_checkout: true,
         }),
         "push" => {
@@ -88,6 +92,7 @@ fn github(variable: &dyn Fn(&str) -> Option<String>, event: &Value) -> Result<As
                 branch: Some(branch),
                 base_ref: None,
                 synthetic_merge: false,
+                queued: false,
                 at_checkout: true,
             })
         }
@@ -104,8 +109,15 @@ fn gitlab(variable: &dyn Fn(&str) -> Option<String>) -> Result<Asked, Unclear> {
         let default = set("CI_DEFAULT_BRANCH").filter(|d| branch.as_ref() != Some(d));
         let base = default.map(|b| format!("refs/remotes/origin/{b}")).or(before);
         let base = base.ok_or_else(|| Unclear("CI_DEFAULT_BRANCH is not set".to_owned()))?;
-        let at_checkout = true;
-        return Ok(Asked { base, head: commit()?, branch, base_ref: None, synthetic_merge: false, at_checkout });
+        return Ok(Asked {
+            base,
+            head: commit()?,
+            branch,
+            base_ref: None,
+            synthetic_merge: false,
+            queued: false,
+            at_checkout: true,
+        });
     }
     let target = set("CI_MERGE_REQUEST_TARGET_BRANCH_NAME").map(|b| format!("refs/remotes/origin/{b}"));
     let base = set("CI_MERGE_REQUEST_TARGET_BRANCH_SHA").or_else(|| set("CI_MERGE_REQUEST_DIFF_BASE_SHA"));
@@ -117,6 +129,7 @@ fn gitlab(variable: &dyn Fn(&str) -> Option<String>) -> Result<Asked, Unclear> {
         branch: set("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"),
         base_ref: target,
         synthetic_merge: set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA").is_some(),
+        queued: false,
         at_checkout: true,
     })
 }
