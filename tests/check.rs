@@ -660,6 +660,12 @@ fn the_pre_receive_hook_judges_inside_the_quarantine_and_tells_the_pusher_why() 
     assert_eq!(push(&["bad:elsewhere"]).code, 0, "a branch that nobody protects");
     assert_ne!(push(&["topic:other", "bad:main"]).code, 0, "of several refs one is bad: none is taken");
     assert!(repo.git_in(&bare, &["rev-parse", "-q", "--verify", "other"]).code != 0);
+    repo.git_in(&bare, &["config", "navLoop.protected", "main release/*"]).ok();
+    assert_eq!(push(&["topic:release/1"]).code, 0, "a new protected branch that brings nothing new");
+    let many = push(&["bad:release/2", "bad:main", "bad:release/3"]);
+    let told = many.err.lines().filter(|l| l.starts_with("remote: ") && !l.trim_end().ends_with("remote:")).count();
+    assert!(many.code != 0 && (1..=10).contains(&told), "what is new in new protected branches is judged: {many:?}");
+    assert_ne!(push(&["bad:release/2"]).code, 0);
     let forced = push(&["-f", "topic~1:main"]);
     assert!(forced.code != 0 && forced.err.contains("remote: "), "a rewind of a protected branch: {forced:?}");
     assert_ne!(push(&[":main"]).code, 0, "a protected branch is not deleted");
