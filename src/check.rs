@@ -312,16 +312,10 @@ fn run_tests(repo: &Repo, facts: &Facts, state: &LoopState, terms: &Terms) -> Re
     let tree = CleanTree::of(&facts.head)?;
     let limit = Duration::from_secs(state.settings.test_timeout);
     let ran = process::run(&Job {
-        command: &command,
-        dir: &tree.dir,
         without: REPOSITORY_VARIABLES,
         only: Some(KEPT_VARIABLES),
-        with: &[],
-        input: None,
-        log: None,
         aside: true,
-        leader: None,
-        limit,
+        ..Job::new(&command, &tree.dir, limit)
     });
     let (verdict, exit_code) = match ran.ending {
         Ending::Code(0) => (TestVerdict::Pass, Some(0)),

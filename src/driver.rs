@@ -206,16 +206,13 @@ fn run_agent(turn: &Turn<'_>, spec: &Spec, prompt: &str) -> Result<(Ran, Report)
     let kept = log.with_file_name(format!("session-{:?}", spec.client).to_lowercase());
     let session = std::fs::read_to_string(&kept).unwrap_or_default();
     let ran = process::run(&Job {
-        command: &command,
-        dir: top,
         without: &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NAV_LOOP_HOOK"],
-        only: None,
         with: &[(MARK, &turn.state.id), (SESSION, &session), (SET, spec.set.as_deref().unwrap_or_default())],
         input: takes_stdin.then_some(prompt.as_bytes()),
         log: Some(log.clone()),
         aside: spec.aside,
         leader: Some(leader_file(turn.repo, &turn.state.id)),
-        limit: spec.iteration_timeout.unwrap_or(FOREVER),
+        ..Job::new(&command, top, spec.iteration_timeout.unwrap_or(FOREVER))
     });
     let report = spec.client.read(&ran.stdout);
     if let Some(session) = report.session.as_deref().filter(|s| is_session(s)) {

@@ -65,18 +65,7 @@ fn take_lock(repo: &Repo, wait: bool) -> Result<Lock, Error> {
 }
 
 fn job<'a>(command: &'a CommandSpec, dir: &'a Path, limit: Duration) -> Job<'a> {
-    Job {
-        command,
-        dir,
-        without: REPOSITORY_VARIABLES,
-        only: None,
-        with: &[],
-        input: None,
-        log: None,
-        aside: false,
-        leader: None,
-        limit,
-    }
+    Job { without: REPOSITORY_VARIABLES, ..Job::new(command, dir, limit) }
 }
 
 fn run_here(turn: &Turn<'_>, command: &CommandSpec, limit: Duration) -> Result<Outcome, Error> {

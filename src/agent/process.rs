@@ -60,6 +60,24 @@ pub struct Job<'a> {
     pub limit: Duration,
 }
 
+impl<'a> Job<'a> {
+    /// `command` in `dir`, with the environment as it is, no input, its output on ours.
+    pub fn new(command: &'a CommandSpec, dir: &'a Path, limit: Duration) -> Self {
+        Self {
+            command,
+            dir,
+            without: &[],
+            only: None,
+            with: &[],
+            input: None,
+            log: None,
+            aside: false,
+            leader: None,
+            limit,
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
@@ -349,20 +367,8 @@ mod tests {
         let start = Instant::now();
         for (limit, hours, expected) in [(7_200, 1, None), (3_600, 2, Some(Ending::TimedOut))] {
             let line = CommandSpec::Shell("sleep 0.2".to_owned());
-            let (dir, without, with) = (Path::new("/"), &[][..], &[][..]);
             let limit = Duration::from_secs(limit);
-            let job = Job {
-                command: &line,
-                dir,
-                without,
-                only: None,
-                with,
-                input: None,
-                log: None,
-                aside: false,
-                leader: None,
-                limit,
-            };
+            let job = Job::new(&line, Path::new("/"), limit);
             let mut child = prepare(&job).spawn().unwrap();
             let looked = Cell::new(0u32);
             let now = || {
@@ -379,19 +385,8 @@ mod tests {
     #[test]
     fn an_interrupt_that_came_before_the_agent_was_started_ends_it() {
         let line = CommandSpec::Shell("exec sleep 600".to_owned());
-        let (dir, without, with, limit) = (Path::new("/"), &[][..], &[][..], Duration::from_secs(600));
-        let job = Job {
-            command: &line,
-            dir,
-            without,
-            only: None,
-            with,
-            input: None,
-            log: None,
-            aside: false,
-            leader: None,
-            limit,
-        };
+        let limit = Duration::from_secs(600);
+        let job = Job::new(&line, Path::new("/"), limit);
         let mut child = prepare(&job).spawn().unwrap();
         let ended = supervise(&mut child, Instant::now() + limit, &AtomicUsize::new(1), &Instant::now);
         assert_eq!(ended, Some(Ending::Interrupted));

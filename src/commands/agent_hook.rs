@@ -19,6 +19,7 @@ use crate::{
         status::{Moment, Status, view},
         trigger,
     },
+    driver,
     error::Error,
     exit_code::ExitCode,
     git::{
@@ -128,7 +129,7 @@ fn append(turn: &Turn<'_>, events: Vec<Event>) -> Result<(), Error> {
 
 fn stop(context: &Context, client: HookClient, repo: &Repo, input: &Input) -> Result<Option<String>, Error> {
     let Some(mut turn) = Turn::here(repo)?.filter(|t| t.state.status == LoopStatus::Running) else { return Ok(None) };
-    let driven = repo.state_dir().join("drivers").join(format!("{}.lock", turn.state.id));
+    let driven = driver::lock_file(repo, &turn.state.id);
     if input.in_background || Lock::is_held(&driven) || !owns(repo, &turn, input)? {
         return Ok(None);
     }

@@ -80,7 +80,7 @@ fn look_for_edits(store: &mut Store<'_>) -> Result<(), Error> {
     for (task, state) in store.set.each() {
         if state.spec_revision != revision && !state.is_over() {
             let state = TaskState { spec_revision: revision.clone(), ..state.clone() };
-            events.push(super::drive::decided(&task.task_key, "spec_revision_changed", "nav-loop", state));
+            events.push(decided(&task.task_key, "spec_revision_changed", "nav-loop", state));
         }
     }
     if events.is_empty() { Ok(()) } else { store.append(events) }

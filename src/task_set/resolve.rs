@@ -110,19 +110,13 @@ fn broken_down(repo: &Repo, path: &Path, spec: &Spec) -> Result<(Vec<Task>, Stri
     crate::git::loops::write_file(&log.with_extension("prompt"), &prompt)?;
     let limit = spec.iteration_timeout.unwrap_or(DECOMPOSE_LIMIT);
     let dir = repo.need_work_tree()?;
-    let (without, with) = (&["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"][..], &[(MARK, "decompose")][..]);
-    let (command, input) = (&spec.command, Some(prompt.as_bytes()));
     let ran = process::run(&Job {
-        command,
-        dir,
-        without,
-        only: None,
-        with,
-        input,
+        without: &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"],
+        with: &[(MARK, "decompose")],
+        input: Some(prompt.as_bytes()),
         log: Some(log),
         aside: true,
-        leader: None,
-        limit,
+        ..Job::new(&spec.command, dir, limit)
     });
     if ran.ending != Ending::Code(0) {
         return Err(Error::refused(

@@ -220,19 +220,7 @@ pub fn verify(repo: &Repo, set: &SetState, at: usize, tools: &Tools<'_>) -> Resu
     let Some(command) = command else { return Ok(Verified::Unprovable { anchor }) };
     let tree = CleanTree::of(&head)?;
     let limit = Duration::from_secs(found.test_timeout);
-    let (without, with) = (REPOSITORY_VARIABLES, &[][..]);
-    let job = Job {
-        command: &command,
-        dir: &tree.dir,
-        without,
-        only: None,
-        with,
-        input: None,
-        log: None,
-        aside: tools.spec.aside,
-        leader: None,
-        limit,
-    };
+    let job = Job { without: REPOSITORY_VARIABLES, aside: tools.spec.aside, ..Job::new(&command, &tree.dir, limit) };
     let ran = process::run(&job);
     let output = match &ran.ending {
         Ending::Code(0) => None,
