@@ -172,6 +172,12 @@ pub fn write_file(path: &std::path::Path, text: &str) -> Result<(), GitError> {
     fs::rename(&temporary, path).map_err(GitError::io(path))
 }
 
+/// The text of a file that others may have put there; `None` when it is no plain file of at most 1 MiB.
+pub fn read_file(path: &std::path::Path) -> Option<String> {
+    path.metadata().ok().filter(|m| m.is_file() && m.len() <= 1 << 20)?;
+    fs::read_to_string(path).ok()
+}
+
 /// What a loop keeps beside the journal.
 #[derive(Debug, Default, Deserialize)]
 pub struct Secrets {

@@ -102,7 +102,7 @@ pub fn step_line(language: Language, skill: Skill, label: &str, title: &str, att
         Skill::Checkup => language.pick("checkup", "收尾"),
     };
     let attempt = match skill {
-        Skill::Run if attempts > 0 => format!(" ({} {})", language.pick("attempt", "第"), attempts + 1),
+        Skill::Run if attempts > 0 => format!(" ({} {})", language.pick("attempt", "第"), attempts.saturating_add(1)),
         _ => String::new(),
     };
     format!("[{what}] {label}: {title}{attempt}")
@@ -159,7 +159,10 @@ fn commands(set: &SetState, reason: HaltReason, at: Option<&str>) -> String {
             text += &format!("  git nav-loop task accept {key}\n  git nav-loop task reject {key} \"what is wrong\"\n");
         }
         HaltReason::ReapprovalRequired => {
-            let revision = at.and_then(|k| set.task(k)).map_or("REV", |s| s.spec_revision.as_str());
+            // The line is there to be copied: nothing but a plain word goes into it.
+            let is_plain = |r: &&str| !r.is_empty() && r.bytes().all(|b| b.is_ascii_alphanumeric());
+            let known = at.and_then(|k| set.task(k)).map(|s| s.spec_revision.as_str());
+            let revision = known.filter(is_plain).unwrap_or("REV");
             text += &format!("  git nav-loop task resume {id} continue --approve {revision}\n");
         }
         HaltReason::LoopBudgetExhausted => {
@@ -230,12 +233,12 @@ pub fn show(language: Language, set: &SetState, at: usize) -> String {
     let mut text = format!("{} {} · {}\n", set.plan.label(&task.task_key), task.task_key, task_word(language, state));
     let mut row = |key: &str, value: String| {
         if !value.is_empty() {
-            text += &format!("{key}: {value}\n");
+            text += &format!("{key}: {}\n", visible(&value));
         }
     };
-    row(t("Title", "标题"), visible(&task.title));
+    row(t("Title", "标题"), task.title.clone());
     row(t("Depends on", "依赖"), task.depends_on.join(", "));
-    row(t("Attempts", "尝试"), format!("{}/{}", state.attempt_count, state.max_retry_count + 1));
+    row(t("Attempts", "尝试"), format!("{}/{}", state.attempt_count, state.max_retry_count.saturating_add(1)));
     row(t("Verified at", "验证于"), state.verify_anchor_sha.clone().unwrap_or_default());
     row(t("Code", "代码"), state.code_ref.clone().unwrap_or_default());
     row(

@@ -51,13 +51,60 @@ fn marker_text(set: &SetState) -> String {
             (_, Some(basis)) => format!("{basis:?}").to_lowercase(),
             _ => "open".to_owned(),
         };
-        let code = state.code_ref.as_deref().unwrap_or("-");
-        text += &format!(
-            "- {} {}: {how}, {}\n",
-            set.plan.label(&task.task_key),
-            task.task_key,
-            &code[..code.len().min(12)]
-        );
+        let code: String = state.code_ref.as_deref().unwrap_or("-").chars().take(12).collect();
+        text += &format!("- {} {}: {how}, {code}\n", set.plan.label(&task.task_key), task.task_key);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        event::{Event, Record, SetStarted},
+        oid::Oid,
+        task_set::{document, intent::GoalKind, plan::Plan},
+    };
+
+    #[test]
+    fn the_marker_of_a_set_whose_journal_names_no_commit_but_any_text_is_written() {
+        let tasks = document::read("x.md", "## Task: a\n").unwrap();
+        let plan = Plan {
+            intent: "x.md".into(),
+            resolved_query: String::new(),
+            goal_kind: GoalKind::SetDone,
+            file: None,
+            decomposed: false,
+            tasks,
+            excluded: Vec::new(),
+            budget: 50,
+        };
+        let on = Oid::parse(&"1".repeat(40)).unwrap();
+        let started = SetStarted {
+            plan_blob: on.clone(),
+            revision: plan.revision(),
+            intent_hash: String::new(),
+            branch: None,
+            approved_by: "person".into(),
+            clone: String::new(),
+            push: false,
+            test_command: None,
+        };
+        let record = Record {
+            v: 1,
+            id: "1".into(),
+            on,
+            loop_id: "s".into(),
+            seq: 1,
+            at: String::new(),
+            commit: None,
+            by: "task".into(),
+            epoch: 0,
+            event: Event::SetStarted(Box::new(started)),
+        };
+        let text = serde_json::to_string(&plan).unwrap();
+        let mut set = SetState::fold(vec![record], "s", &|_| Some(text.clone())).unwrap();
+        set.tasks[0].code_ref = Some("字".repeat(9));
+        assert!(marker_text(&set).ends_with("open, 字字字字字字字字字\n"));
+    }
 }

@@ -59,8 +59,7 @@ pub fn main_tree(repo: &Repo) -> Result<PathBuf, Error> {
 
 /// What the mirror says, when it can be read.
 pub fn read(repo: &Repo) -> Option<Lease> {
-    let path = main_tree(repo).ok()?.join(MIRROR);
-    let text = std::fs::read_to_string(path).ok().filter(|t| t.len() < 64 << 10)?;
+    let text = loops::read_file(&main_tree(repo).ok()?.join(MIRROR))?;
     serde_saphyr::from_str(&text).ok()
 }
 

@@ -36,7 +36,7 @@ impl RunLock {
         }
         let lock = Lock::try_take(repo.state_dir().join("task-run.lock"))?;
         let Some(lock) = lock else { return Ok(None) };
-        if let Ok(text) = std::fs::read_to_string(&path) {
+        if let Some(text) = loops::read_file(&path) {
             let there: serde_json::Value = serde_saphyr::from_str(&text).unwrap_or_default();
             let acquired = there["acquired_at"].as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok());
             let age = acquired.zip(now().parse::<jiff::Timestamp>().ok()).map(|(a, n)| n.as_second() - a.as_second());

@@ -275,7 +275,7 @@ pub fn checkup(repo: &Repo, set: &SetState, at: usize) -> Result<(String, Option
 /// `issue.close_on_done: manual` in `.mino/config.yml` leaves it to a person.
 fn closes_on_done(repo: &Repo) -> bool {
     let Ok(top) = main_tree(repo) else { return true };
-    let text = std::fs::read_to_string(top.join(".mino/config.yml")).unwrap_or_default();
+    let text = loops::read_file(&top.join(".mino/config.yml")).unwrap_or_default();
     let config: serde_json::Value = serde_saphyr::from_str(&text).unwrap_or_default();
     config["issue"]["close_on_done"] != "manual"
 }

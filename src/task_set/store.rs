@@ -152,7 +152,7 @@ fn put(top: &Path, path: &Path, text: &str) -> Result<(), Error> {
     if goes_through_link(top, path) {
         return Err(Error::refused(format!("{} goes through a symbolic link", path.display()), "replace the link"));
     }
-    if std::fs::read_to_string(path).is_ok_and(|there| there == text) {
+    if loops::read_file(path).is_some_and(|there| there == text) {
         return Ok(());
     }
     Ok(loops::write_file(path, text)?)

@@ -1,6 +1,9 @@
 //! `task import`: takes in what the public `/mino-*` skills wrote below `.mino/`. Shown first; a person's act.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -26,7 +29,6 @@ use crate::{
     },
 };
 
-const FILE_LIMIT: u64 = 1 << 20;
 const FILES_LIMIT: usize = 20_000;
 
 /// The newest event of one task.
@@ -125,7 +127,8 @@ fn merged(state: &TaskState, fields: &Value) -> TaskState {
 
 fn plan(root: &Path, entity: &Value, tasks: &[&Found]) -> Plan {
     let task = |found: &&Found| {
-        let brief = found.issue.and_then(|n| text(&root.join(format!("briefs/issue-{n}.md")))).unwrap_or_default();
+        let brief =
+            found.issue.and_then(|n| loops::read_file(&root.join(format!("briefs/issue-{n}.md")))).unwrap_or_default();
         let title = brief.lines().find_map(|l| l.strip_prefix("# ")).unwrap_or(&found.key).trim();
         Task {
             task_key: found.key.clone(),
@@ -156,11 +159,12 @@ fn plan(root: &Path, entity: &Value, tasks: &[&Found]) -> Plan {
     }
 }
 
-/// The tasks of an entity, in its order, each with its newest event.
+/// The tasks of an entity, in its order, each once and with its newest event.
 fn own_tasks<'a>(entity: &Value, found: &'a [Found]) -> Vec<&'a Found> {
     let keys = entity["task_keys"].as_array().or(entity["frozen_task_set"].as_array());
     let keys = keys.into_iter().flatten().filter_map(Value::as_str);
-    keys.filter_map(|key| found.iter().find(|f| f.key == key)).collect()
+    let mut seen = HashSet::new();
+    keys.filter(|key| seen.insert(*key)).filter_map(|key| found.iter().find(|f| f.key == key)).collect()
 }
 
 fn entities(root: &Path) -> Vec<(String, Value)> {
@@ -211,14 +215,9 @@ fn yaml_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn text(path: &Path) -> Option<String> {
-    path.metadata().ok().filter(|m| m.is_file() && m.len() <= FILE_LIMIT)?;
-    std::fs::read_to_string(path).ok()
-}
-
 /// YAML, also where a Markdown fence is around it: the public templates write it so.
 fn yaml(path: &Path) -> Option<Value> {
-    let text = text(path)?;
+    let text = loops::read_file(path)?;
     let fenced = text.split_once("```yaml").or_else(|| text.split_once("```yml")).map(|(_, rest)| rest);
     let body = fenced.map_or(text.as_str(), |rest| rest.split("```").next().unwrap_or_default());
     serde_saphyr::from_str(body).ok()

@@ -269,3 +269,34 @@ fn of_any_two_halts_the_first_in_the_seeds_order_is_reported_and_both_are_record
     let found: Vec<HaltReason> = halts(&set).into_iter().map(|(r, _)| r).collect();
     assert_eq!(found, [HaltReason::LoopBudgetExhausted, HaltReason::ProtocolGap]);
 }
+
+#[test]
+fn forged_plans_are_no_plans_and_change_no_set() {
+    let frozen = plan(3, &[], &[false, true, false]);
+    let read = |change: &dyn Fn(&mut Plan)| {
+        let mut forged = frozen.clone();
+        change(&mut forged);
+        Plan::read(&serde_json::to_string(&forged).unwrap())
+    };
+    assert_eq!(read(&|_| {}), Some(frozen.clone()));
+    let key = |at: usize| frozen.tasks[at].task_key.clone();
+    assert_eq!(read(&|p| p.tasks[0].parent = Some(key(1))), None, "parents in a circle");
+    assert_eq!(read(&|p| p.tasks[2].parent = Some("nobody".into())), None);
+    assert_eq!(read(&|p| p.tasks[1].task_key = key(0)), None, "two tasks of one key");
+    for bad in ["", "\u{1b}[31m", "../x", "字", &"a".repeat(65)] {
+        assert_eq!(read(&|p| p.tasks[2].task_key = bad.into()), None, "{bad:?}");
+    }
+    assert_eq!(read(&|p| p.tasks[2].depends_on = vec!["\u{1b}[31m".into()]), None);
+    let mut world = World::new(frozen.clone());
+    world.write(Event::SetHalted { reason: HaltReason::Blocked, also: vec![], task_key: Some("x; rm -rf ~".into()) });
+    assert_eq!(world.fold().halt_at_task_key, None, "what goes into a command to copy is a task of the set");
+    let other = Oid::parse(&"2".repeat(40)).unwrap();
+    let resumed = Event::SetResumed { choice: "continue".into(), who: "x".into(), plan_blob: Some(other.clone()) };
+    world.write(resumed);
+    let grown = serde_json::to_string(&plan(5, &[], &[false; 5])).unwrap();
+    let own = serde_json::to_string(&frozen).unwrap();
+    let text = |blob: &Oid| Some(if *blob == other { grown.clone() } else { own.clone() });
+    let set = SetState::fold(world.records.clone(), ID, &text).unwrap();
+    assert_eq!((set.plan.tasks.len(), set.tasks.len()), (3, 3), "a set never grows");
+    assert!(halts(&set).is_empty() && decide(&set).is_some());
+}

@@ -2,6 +2,8 @@
 //!
 //! In: nodes of a document, or issues. Out: a plan with its revision; it lies in the journal as JSON.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{intent::GoalKind, revision};
@@ -93,7 +95,36 @@ pub struct Plan {
     pub budget: u32,
 }
 
+/// Tasks lie in one another no deeper than this.
+const DEPTH: usize = 64;
+
 impl Plan {
+    /// A plan as a record names it; `None` for one that was never frozen here: notes may come from anywhere. Keys are
+    /// plain and distinct, dependencies are among them, and every parent leads to a task of the first level.
+    pub fn read(text: &str) -> Option<Self> {
+        let plan: Self = serde_json::from_str(text).ok()?;
+        let is_plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+        let are_keys =
+            plan.tasks.iter().all(|t| (1..=64).contains(&t.task_key.len()) && t.task_key.bytes().all(is_plain));
+        let parents: HashMap<&str, Option<&str>> =
+            plan.tasks.iter().map(|t| (t.task_key.as_str(), t.parent.as_deref())).collect();
+        let leads_up = |task: &Task| {
+            let mut at = task.parent.as_deref();
+            for _ in 0..DEPTH {
+                match at.map(|key| parents.get(key)) {
+                    None => return true,
+                    Some(None) => return false,
+                    Some(Some(parent)) => at = *parent,
+                }
+            }
+            false
+        };
+        let knows = |task: &Task| task.depends_on.iter().all(|d| parents.contains_key(d.as_str()));
+        let is_sound =
+            are_keys && parents.len() == plan.tasks.len() && plan.tasks.iter().all(|t| knows(t) && leads_up(t));
+        is_sound.then_some(plan)
+    }
+
     /// The budget that a set of so many tasks gets.
     pub fn default_budget(tasks: usize) -> u32 {
         u32::try_from(tasks.saturating_mul(10)).unwrap_or(u32::MAX).max(50)

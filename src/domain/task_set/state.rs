@@ -114,7 +114,7 @@ impl SetState {
 
     fn begun(record: Record, text: &dyn Fn(&Oid) -> Option<String>) -> Option<Self> {
         let Event::SetStarted(started) = record.event else { return None };
-        let plan: Plan = serde_json::from_str(&text(&started.plan_blob)?).ok()?;
+        let plan = Plan::read(&text(&started.plan_blob)?)?;
         let tasks: Vec<TaskState> = plan.tasks.iter().map(TaskState::approved).collect();
         let adopted = |(task, state): (&Task, &TaskState)| {
             let event = if task.issue.is_some() { "task_adopted" } else { "task_published" };
@@ -162,7 +162,7 @@ impl SetState {
                 self.set(&decided.task_key, decided.what, decided.state, record.seq);
             }
             Event::SetHalted { reason, also, task_key } => {
-                let used = self.used();
+                let (used, task_key) = (self.used(), task_key.filter(|key| self.place(key).is_some()));
                 self.status = SetStatus::Halted;
                 self.events.push(SetEvent::Halted { reason, task_key: task_key.clone(), used });
                 (self.halt_reason, self.halt_also, self.halt_at_task_key) = (Some(reason), also, task_key);
@@ -173,7 +173,8 @@ impl SetState {
                 self.events.push(SetEvent::Resumed { previous: self.halt_reason, used: self.used() });
                 (self.halt_reason, self.halt_at_task_key, self.halt_at_iso) = (None, None, None);
                 self.halt_also = Vec::new();
-                if let Some(plan) = plan_blob.and_then(|b| text(&b)).and_then(|t| serde_json::from_str(&t).ok()) {
+                let plan = plan_blob.and_then(|b| text(&b)).and_then(|t| Plan::read(&t));
+                if let Some(plan) = plan.filter(|p| self.has_the_tasks_of(p)) {
                     self.plan = plan;
                 }
             }
@@ -196,6 +197,11 @@ impl SetState {
             }
             _ => {}
         }
+    }
+
+    /// Whether `plan` holds the same tasks in the same places: a set never grows.
+    fn has_the_tasks_of(&self, plan: &Plan) -> bool {
+        self.plan.tasks.iter().map(|t| &t.task_key).eq(plan.tasks.iter().map(|t| &t.task_key))
     }
 
     fn set(&mut self, key: &str, event: String, state: TaskState, seq: u64) {

@@ -262,7 +262,7 @@ impl TaskState {
             }
             Ran::Completed => {}
         }
-        self.attempt_count += 1;
+        self.attempt_count = self.attempt_count.saturating_add(1);
         self.current_stage = Stage::Run;
         self.next_stage = Stage::Verify;
         self.pass_fail_outcome = None;
