@@ -623,6 +623,33 @@ fn a_new_set_halts_what_a_killed_driver_left_first() {
 }
 
 #[test]
+fn a_set_that_runs_in_another_clone_is_not_halted_by_a_new_one_here() {
+    let (repo, agent) = with("## Task: Add one\n\nVerification:\n\n- `test -f one.txt`\n", WAITING);
+    let quick = repo.root.path().join("inner");
+    fs::write(&quick, AGENT.replace("$(dirname \"$0\")", repo.root.path().to_str().unwrap())).unwrap();
+    let mut driver = waiting_driver(&repo, &repo.dir, &agent);
+    let old = id(&repo);
+    let clone = repo.root.path().canonicalize().unwrap().join("clone");
+    repo.git(&["clone", "-q", repo.dir.to_str().unwrap(), clone.to_str().unwrap()]);
+    repo.git_in(&clone, &["fetch", "-q", "origin", "refs/notes/nav-loop:refs/notes/nav-loop"]).ok();
+    let here = |args: &[&str]| {
+        let mut command = repo.command(env!("CARGO_BIN_EXE_git-nav-loop"));
+        crate::support::Said::of(command.current_dir(&clone).args(args).output().unwrap())
+    };
+    let revision = revision(&repo, &["PRD.md"]);
+    let said = here(&["task", "PRD.md", "--approve", &revision, "--", "sh", quick.to_str().unwrap()]);
+    driver.kill().unwrap();
+    driver.wait().unwrap();
+    let pid = fs::read_to_string(repo.root.path().join("pid")).unwrap();
+    repo.run("kill", &["-KILL", pid.trim()]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let all = here(&["task", "list", "--all", "--json"]).json();
+    let sets = all["sets"].as_array().unwrap();
+    let of_there = sets.iter().find(|s| s["loop_id"] == old.as_str()).unwrap();
+    assert_eq!((sets.len(), of_there["status"].as_str()), (2, Some("running")), "{all}");
+}
+
+#[test]
 fn of_pairs_of_drivers_started_at_once_from_two_work_trees_exactly_one_runs() {
     let (repo, agent) =
         with("## Task: Add one\n\nVerification:\n\n- `test -f one.txt`\n", "#!/bin/sh\nexec sleep 600\n");

@@ -12,7 +12,7 @@ use crate::{
     },
     error::{Error, ErrorKind},
     exit_code::ExitCode,
-    git::{exclude, repo::Repo},
+    git::{exclude, loops, repo::Repo},
     render::task_set as words,
     task_set::{
         lease,
@@ -69,12 +69,13 @@ pub(super) fn run(context: &Context, args: &NewSetArgs) -> Result<ExitCode, Erro
     go(context, &mut store, &spec, &flags)
 }
 
-/// What a dead driver left running is halted first.
+/// What a dead driver of this clone left running is halted first.
 pub(super) fn take_over(repo: &Repo, stale: Option<String>) -> Result<(), Error> {
     if let Some(mut store) = stale.and_then(|id| Store::of(repo, &id).ok()) {
         store.take_over()?;
     }
-    if let Some(mut newest) = Store::newest(repo)? {
+    let is_here = |s: &Store<'_>| loops::clone_id(repo).is_some_and(|id| id == s.set.started.clone);
+    if let Some(mut newest) = Store::newest(repo)?.filter(is_here) {
         newest.take_over()?;
     }
     Ok(())
